@@ -1,0 +1,285 @@
+import {
+  type CloseReason,
+  type CloseRecord,
+  type Clock,
+  finishSettled,
+  generationPaths,
+  type Ids,
+  limits,
+  listGenerations,
+  type MailboxFs,
+  type NotClosed,
+  Outbox,
+  type OwnerPaths,
+  type OwnerRecord,
+  ownerPaths,
+  type Processes,
+  protocol,
+  type Reserve,
+  type RootPaths,
+  type Runtime,
+  readGeneration,
+  readReady,
+  releaseLease,
+  resultPath,
+  settleGeneration,
+  sweepStarting,
+  takeLease,
+} from '../mailbox/index.ts'
+import { AgentMailbox } from './agent-mailbox.ts'
+import type { AgentPlace, AgentRunner } from './ports.ts'
+import { lookThrough, presenceOf, until } from './presence.ts'
+
+/** What ending agents needs, whoever's agents they are. */
+export interface CascadePorts {
+  readonly fs: MailboxFs
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly processes: Processes
+  readonly root: RootPaths
+  readonly runtime: Runtime
+  readonly reserve: Reserve
+  /** The runner that placed an agent, by its name. */
+  readonly runnerOf: (name: string) => AgentRunner | undefined
+  /** Aborts waiting, never a step half done. */
+  readonly signal: AbortSignal
+}
+
+/** One edge along which is closed: the owner's right to write, and the agent's mailbox. */
+export interface OwnedEdge {
+  readonly owner: OwnerPaths
+  readonly lease: number
+  readonly mailbox: AgentMailbox
+  readonly outbox: Outbox<OwnerRecord>
+}
+
+/** What closing came to. Labels, and files of results that lost their reader. */
+export interface CloseReport {
+  readonly closed: readonly string[]
+  readonly notClosed: readonly NotClosed[]
+  readonly kept: readonly string[]
+}
+
+/** `result`: one appeared meanwhile and stands; it is to be delivered instead. `open`: see the report, try again. */
+export type CloseOutcome = {
+  readonly outcome: 'settled' | 'result' | 'open'
+  readonly report: CloseReport
+}
+
+const nothing: CloseReport = { closed: [], notClosed: [], kept: [] }
+
+/**
+ * Closes one agent and all below it, children before parents.
+ *
+ * The agent is told, and closes its own children first. If it does not answer within `cascadeAnswerMs` or is gone,
+ * its process is ended and its children are closed from here in its place. A start that is withdrawn is not waited
+ * for. Every step may be repeated, also by another process after a crash, and two closers may meet.
+ */
+export async function closeAgent(
+  ports: CascadePorts,
+  edge: OwnedEdge,
+  reason: CloseReason,
+): Promise<CloseOutcome> {
+  const { mailbox } = edge
+  const told = await tellClose(ports, edge, reason)
+  if (told !== undefined) return open(mailbox, told)
+  if (reason === 'withdrawn') return endAgent(ports, edge, 'stands')
+  await until(ports, mailbox, limits.cascadeAnswerMs, async () => {
+    const { phase } = mailbox.assignment
+    return phase === 'closed' || phase === 'concluded' || (await isLost(ports, mailbox))
+  })
+  const result = reason === 'stopped' ? 'kept' : 'stands'
+  if (result === 'stands' && mailbox.assignment.conclusion !== undefined)
+    return { outcome: 'result', report: nothing }
+  if (mailbox.assignment.phase === 'closed') await waitForExit(ports, mailbox)
+  return endAgent(ports, edge, result)
+}
+
+/** Lets an agent that has nothing left to do leave by itself. */
+export function waitForExit(ports: CascadePorts, mailbox: AgentMailbox): Promise<boolean> {
+  return until(ports, mailbox, limits.stopGraceMs, () => isLost(ports, mailbox))
+}
+
+/**
+ * Ends one agent: its process, what is left below it, and then its mailbox.
+ *
+ * A generation settles only after all generations below it, and only once its process is proven gone.
+ *
+ * @param result what becomes of a result found in the end: it is `delivered` already, it `stands` and ends this
+ * attempt, or it has lost its reader and is `kept` as a file
+ */
+export async function endAgent(
+  ports: CascadePorts,
+  edge: OwnedEdge,
+  result: 'delivered' | 'stands' | 'kept',
+): Promise<CloseOutcome> {
+  const { mailbox, owner } = edge
+  const { label, generation, session } = mailbox.generation.identity
+  try {
+    const alive = await endProcess(ports, mailbox)
+    if (alive !== undefined) return open(mailbox, alive)
+    await lookThrough(ports.clock, mailbox) // what it wrote before it ended counts
+    const { conclusion, closed: said } = mailbox.assignment
+    if (conclusion !== undefined && result === 'stands') return { outcome: 'result', report: nothing }
+    const kept = result === 'kept' ? await keepResult(ports, mailbox) : []
+    const below = await closeBelow(ports, session)
+    const report = {
+      closed: [...(said?.closed ?? []), ...below.closed],
+      notClosed: below.notClosed,
+      kept: [...(said?.kept ?? []), ...below.kept, ...kept],
+    }
+    if (below.notClosed.length > 0) {
+      const why = `${below.notClosed.length} agent(s) below it are still open`
+      const notClosed = [...below.notClosed, { label, why }]
+      return { outcome: 'open', report: { ...report, notClosed } }
+    }
+    const settled = settleGeneration(ports.fs, owner, generation)
+    const late = lateStart(ports, edge)
+    await settled
+    if (late !== undefined) await stop(ports, late)
+    finishSettled(ports.fs, ports.root, owner)
+    return { outcome: 'settled', report: { ...report, closed: [...report.closed, label] } }
+  } catch (error) {
+    return open(mailbox, (error as Error).message)
+  }
+}
+
+/** A result nobody will read any more is kept as a file before its mailbox goes. */
+async function keepResult({ fs, root }: CascadePorts, mailbox: AgentMailbox): Promise<string[]> {
+  const { conclusion } = mailbox.assignment
+  if (conclusion?.kind !== 'result') return []
+  const { generation } = mailbox.generation.identity
+  const file = conclusion.whole?.file ?? resultPath(root, generation)
+  if (conclusion.whole === undefined) await keepText(fs, file, conclusion.text)
+  return [file]
+}
+
+const isLost = async (ports: CascadePorts, mailbox: AgentMailbox): Promise<boolean> =>
+  (await presenceOf(ports, mailbox)) === 'lost'
+
+/**
+ * Closes everything a session owns, in its place: its process is proven gone, so its lease is free.
+ *
+ * A result found there has lost its reader: it is kept as a file, named in the report.
+ */
+export async function closeBelow(ports: CascadePorts, session: string): Promise<CloseReport> {
+  const { fs, ids, processes, root, runtime } = ports
+  const owner = ownerPaths(root, session)
+  if (listGenerations(fs, owner.directory).length === 0) return nothing
+  const place = { fs, ids, processes, directory: owner.lease, drafts: owner.drafts, subject: session }
+  const lease = await takeLease(place, runtime)
+  if (lease.outcome !== 'held') {
+    const why = 'another process acts for its owner; close it there, or try again'
+    return { ...nothing, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
+  }
+  try {
+    sweepStarting(fs, owner)
+    finishSettled(fs, root, owner)
+    const reports: CloseReport[] = []
+    for (const name of listGenerations(fs, owner.directory))
+      reports.push(await closeOrphan(ports, owner, lease.number, name))
+    return mergeReports(reports)
+  } finally {
+    await releaseLease(place, runtime)
+  }
+}
+
+async function closeOrphan(
+  ports: CascadePorts,
+  owner: OwnerPaths,
+  lease: number,
+  name: string,
+): Promise<CloseReport> {
+  const { fs, ids, root, reserve } = ports
+  const paths = generationPaths(owner.directory, name)
+  const generation = readGeneration(fs, paths)
+  if (typeof generation !== 'object')
+    return { ...nothing, notClosed: [{ label: name, why: 'its mailbox cannot be read' }] }
+  const mailbox = new AgentMailbox(fs, ids, paths, generation, 'quarantine')
+  const outbox = await Outbox.open<OwnerRecord>({
+    fs,
+    directory: paths.owner,
+    drafts: paths.ownerDrafts,
+    reserve,
+  })
+  return (await closeAgent(ports, { owner, lease, mailbox, outbox }, 'stopped')).report
+}
+
+/** Writes a result's text to a file, unless it is there. */
+export async function keepText(fs: MailboxFs, file: string, text: string): Promise<void> {
+  if (fs.entry(file) !== undefined) return
+  await fs.createSynced(file, Buffer.from(text))
+  await fs.syncDirectory(file.slice(0, file.lastIndexOf('/')))
+}
+
+/** Why the agent could not be told to close; undefined once its mailbox holds the order. */
+async function tellClose(
+  { ids, clock }: CascadePorts,
+  { mailbox, outbox, lease }: OwnedEdge,
+  reason: CloseReason,
+): Promise<string | undefined> {
+  mailbox.look()
+  if (mailbox.assignment.close !== undefined) return undefined
+  const record: CloseRecord = {
+    protocol,
+    kind: 'close',
+    id: ids.next(),
+    identity: mailbox.generation.identity,
+    at: clock.now(),
+    lease,
+    reason,
+  }
+  const admission = await outbox.admit(record)
+  mailbox.look()
+  return 'error' in admission ? admission.error.message : undefined
+}
+
+/** Why the agent's process cannot be proven gone; undefined once it is, or where none was ever started. */
+async function endProcess(ports: CascadePorts, mailbox: AgentMailbox): Promise<string | undefined> {
+  const { placement, generation, paths } = mailbox
+  if (placement === undefined) return undefined
+  if (placement === 'contradictory')
+    return 'two processes claim to be this agent; end the wrong one by hand'
+  return stop(ports, { generation, paths, placement })
+}
+
+async function stop(ports: CascadePorts, place: AgentPlace): Promise<string | undefined> {
+  const runner = ports.runnerOf(place.placement.runner)
+  if (runner === undefined) return `no runner called ${place.placement.runner} here can end it`
+  const stopped = await runner.stop(place)
+  return stopped.outcome === 'gone' ? undefined : stopped.why
+}
+
+/**
+ * A start whose starter died may come up between our last look and the rename. After the rename it cannot: an
+ * agent writes by path. So what it wrote just before is looked for where it went.
+ */
+function lateStart({ fs }: CascadePorts, { owner, mailbox }: OwnedEdge): AgentPlace | undefined {
+  if (mailbox.placement !== undefined) return undefined
+  const { generation } = mailbox
+  const paths = generationPaths(owner.settled, generation.identity.generation)
+  const ready = readReady(fs, paths)
+  if (typeof ready !== 'object') return undefined
+  const placement = { runner: generation.runner, process: ready.runtime.process }
+  return { generation, paths, placement }
+}
+
+function labelsIn(fs: MailboxFs, owner: OwnerPaths): string[] {
+  return listGenerations(fs, owner.directory).map((name) => {
+    const file = readGeneration(fs, generationPaths(owner.directory, name))
+    return typeof file === 'object' ? file.identity.label : name
+  })
+}
+
+function open({ generation }: AgentMailbox, why: string): CloseOutcome {
+  const { label } = generation.identity
+  return { outcome: 'open', report: { ...nothing, notClosed: [{ label, why }] } }
+}
+
+export function mergeReports(reports: readonly CloseReport[]): CloseReport {
+  return {
+    closed: reports.flatMap((report) => report.closed),
+    notClosed: reports.flatMap((report) => report.notClosed),
+    kept: reports.flatMap((report) => report.kept),
+  }
+}

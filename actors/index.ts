@@ -1,0 +1,16 @@
+export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
+export type { CloseReport } from './cascade.ts'
+export { deliveryIdentity, deliveryKey, head } from './delivery.ts'
+export { ManagedAgent, type ManagedAgentPorts, type OwnAgents } from './managed-agent.ts'
+export { Observation } from './observation.ts'
+export {
+  type ErrorCategory,
+  OperationError,
+  type OperationFailure,
+} from './operation-error.ts'
+export { Owner, type OwnerPorts, type OwnerRole } from './owner.ts'
+export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
+export type * from './ports.ts'
+export { type AgentFacts, type PublicState, type Row, row } from './row.ts'
+export type { DelegateOrder, Delegated } from './start.ts'
+export { type SurveyPorts, survey } from './survey.ts'

@@ -1,0 +1,485 @@
+import PQueue from 'p-queue'
+import {
+  finishSettled,
+  type GenerationFile,
+  generationPaths,
+  type LeasePlace,
+  limits,
+  listGenerations,
+  type OwnerPaths,
+  ownerPaths,
+  type Placement,
+  prepareOwner,
+  prepareRoot,
+  releaseLease,
+  readGeneration,
+  sweepStarting,
+  takeLease,
+} from '../mailbox/index.ts'
+import { type CascadePorts, type CloseReport, mergeReports } from './cascade.ts'
+import { Delivery } from './delivery.ts'
+import { fold } from './assignment.ts'
+import type { Observation } from './observation.ts'
+import { OperationError } from './operation-error.ts'
+import {
+  type CloseAnswer,
+  OwnedAgent,
+  type OwnedAgentAnswer,
+  type OwnedAgentMessage,
+  type OwnedAgentPorts,
+} from './owned-agent.ts'
+import type { AgentRunner, OwnerHost, SessionStore } from './ports.ts'
+import { type AgentFacts, type Row, row } from './row.ts'
+import { type DelegateOrder, type Delegated, type StartedActor, startAgent } from './start.ts'
+import { survey } from './survey.ts'
+import { type ActorRef, ActorSystem } from './system.ts'
+
+/** Everything an owner needs; `pi/compose.ts` alone puts it together. */
+export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
+  readonly host: OwnerHost
+  /** The runner that new agents are started with. */
+  readonly runner: AgentRunner<Launch>
+  readonly sessions: SessionStore
+  /** The session that owns. */
+  readonly session: string
+  /** Session of the lead at the root of the tree; the same for the lead itself. */
+  readonly rootSession: string
+  /** Levels of this session below that lead. */
+  readonly depth: number
+  readonly build: string
+  readonly recordBytesMax: number
+  readonly liveAgentsMax: number
+  readonly startsAtOnce: number
+  readonly observation: Observation
+}
+
+/** `observing`: another process acts for this session; here it is only shown. */
+export type OwnerRole = 'acting' | 'observing' | 'stopped'
+
+/** Closing takes the agent's answer, its end by force, and the same below it. */
+const closeWaitMs = 120_000
+
+/**
+ * All agents of one session: starts them, brings their results, closes them.
+ *
+ * One process acts for a session, by its lease. A second one sees the same rows from the same files, and takes
+ * over when the first is proven dead.
+ */
+export class Owner<Launch> {
+  readonly #ports: OwnerPorts<Launch>
+  readonly #paths: OwnerPaths
+  readonly #abort = new AbortController()
+  readonly #starts: PQueue
+  readonly #agents = new Map<string, OwnedActor>()
+  readonly #listeners = new Set<() => void>()
+  #role: OwnerRole = 'observing'
+  #lease = 0
+  #system: ActorSystem | undefined
+  #delivery: Delivery | undefined
+  #ends: (() => void)[] = []
+  #cancelRescan: () => void = () => {}
+  #starting = 0
+
+  private constructor(ports: OwnerPorts<Launch>) {
+    this.#ports = ports
+    this.#paths = ownerPaths(ports.root, ports.session)
+    this.#starts = new PQueue({ concurrency: ports.startsAtOnce })
+  }
+
+  /** @throws MailboxError - the directories are not ours and private, or cannot be made */
+  static async open<Launch>(ports: OwnerPorts<Launch>): Promise<Owner<Launch>> {
+    const owner = new Owner(ports)
+    prepareRoot(ports.fs, ports.root)
+    prepareOwner(ports.fs, owner.#paths)
+    await owner.#tryToAct()
+    owner.#scheduleRescan()
+    return owner
+  }
+
+  get role(): OwnerRole {
+    return this.#role
+  }
+
+  /** The actors of this owner, for whoever looks inside. */
+  get system(): ActorSystem | undefined {
+    return this.#system
+  }
+
+  /** The direct agents, by label. Fresh enough to show; every action checks again. */
+  async rows(): Promise<readonly Row[]> {
+    const rows =
+      this.#role === 'acting'
+        ? [...this.#agents.values()].map(({ facts }) => row(facts))
+        : await survey(this.#ports, this.#paths)
+    return [...rows].sort((a, b) => (a.agent < b.agent ? -1 : 1))
+  }
+
+  /** Whether some agent of this session is not settled. */
+  get hasUnsettled(): boolean {
+    return this.#agents.size > 0 || this.#starting > 0
+  }
+
+  /** Calls back when a row may have changed. Returns its end. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** @throws OperationError - see `startAgent` */
+  async delegate(order: DelegateOrder<Launch>, signal: AbortSignal): Promise<Delegated> {
+    this.#requireActing('delegate')
+    const { liveAgentsMax } = this.#ports
+    if (this.#agents.size + this.#starting >= liveAgentsMax)
+      throw new OperationError({
+        category: 'agent_busy',
+        operation: 'delegate',
+        stage: 'validation',
+        message: `${liveAgentsMax} agents live already, which is the limit.`,
+        nextAction: 'Wait for a result, or close an agent that is no longer needed.',
+        rollbackOccurred: false,
+      })
+    this.#starting++
+    try {
+      return await this.#starts.add(() => this.#start(order, signal))
+    } finally {
+      this.#starting--
+    }
+  }
+
+  /**
+   * Closes one direct agent and all below it.
+   *
+   * @throws OperationError - it is not there, or may not be closed now, or did not come to an end
+   */
+  async close(label: string): Promise<CloseReport> {
+    this.#requireActing('close')
+    const found = [...this.#agents.values()].find(
+      ({ facts }) => facts.generation.identity.label === label,
+    )
+    if (found === undefined) throw await this.#notFound(label)
+    return closed(label, (await found.ref.ask({ type: 'close', reason: 'closed' }, closeWaitMs)) as CloseAnswer)
+  }
+
+  /**
+   * Closes all agents, whatever they have not told yet: their owner is being closed, so nobody would read it.
+   * Results are kept as files. No agent is started any more.
+   */
+  async closeAll(): Promise<CloseReport> {
+    this.#starts.pause()
+    const reports = await Promise.all(
+      [...this.#agents.values()].map(async ({ ref, facts }) => {
+        const { label } = facts.generation.identity
+        const answer = await ref
+          .ask({ type: 'close', reason: 'stopped' }, closeWaitMs)
+          .catch((error: Error) => error.message)
+        if (typeof answer === 'object' && 'report' in answer) return answer.report
+        return { closed: [], notClosed: [{ label, why: String(answer) }], kept: [] }
+      }),
+    )
+    return mergeReports(reports)
+  }
+
+  /** Looks at everything now. */
+  refresh(): void {
+    for (const { ref } of this.#agents.values()) look(ref)
+    this.#delivery?.pump()
+  }
+
+  /** Lets go of everything: agents work on, and whoever opens this session next finds them. */
+  async stop(): Promise<void> {
+    if (this.#role === 'stopped') return
+    const wasActing = this.#role === 'acting'
+    this.#role = 'stopped'
+    this.#abort.abort()
+    this.#cancelRescan()
+    this.#starts.clear()
+    await this.#disband()
+    if (wasActing) await releaseLease(this.#leasePlace(), this.#ports.runtime)
+  }
+
+  async #disband(): Promise<void> {
+    for (const end of this.#ends) end()
+    this.#ends = []
+    for (const agent of this.#agents.values()) agent.release()
+    this.#agents.clear()
+    await this.#delivery?.stop()
+    await this.#system?.stop()
+  }
+
+  #leasePlace(): LeasePlace {
+    const { fs, ids, processes, session } = this.#ports
+    const { lease, drafts } = this.#paths
+    return { fs, ids, processes, directory: lease, drafts, subject: session }
+  }
+
+  async #tryToAct(): Promise<void> {
+    const answer = await takeLease(this.#leasePlace(), this.#ports.runtime)
+    if (answer.outcome !== 'held') return
+    this.#lease = answer.number
+    await this.#act()
+  }
+
+  /** Takes up everything there is, from the mailboxes alone. */
+  async #act(): Promise<void> {
+    const { fs, root, clock, observation, host, runner, liveAgentsMax } = this.#ports
+    sweepStarting(fs, this.#paths)
+    finishSettled(fs, root, this.#paths)
+    // Agents fail independently: only when they fail faster than one each in five seconds something is wrong here.
+    this.#system = await ActorSystem.start({ clock, observation, intensity: liveAgentsMax })
+    this.#delivery = new Delivery({
+      fs,
+      clock,
+      root,
+      host,
+      observation,
+      onDelivered: (generation) => this.#tell(generation, { type: 'delivered' }),
+    })
+    this.#ends.push(runner.onChange(() => this.refresh()))
+    this.#role = 'acting'
+    for (const name of listGenerations(fs, this.#paths.directory)) {
+      const generation = readGeneration(fs, generationPaths(this.#paths.directory, name))
+      if (typeof generation === 'object' && generation.identity.owner === this.#ports.session)
+        await this.#adopt(generation)
+    }
+  }
+
+  async #adopt(generation: GenerationFile): Promise<OwnedActor> {
+    const name = generation.identity.generation
+    const ports = this.#agentPorts()
+    const ref = await this.#system?.spawn<OwnedAgentMessage, OwnedAgentAnswer>({
+      name,
+      restart: 'transient',
+      stop: 'drop',
+      build: async () => {
+        const agent = await OwnedAgent.open(ports, generation)
+        return (message) => agent.handle(message)
+      },
+    })
+    if (ref === undefined) throw new Error(`agent ${name} is adopted already`)
+    const { agent } = generationPaths(this.#paths.directory, name)
+    const actor = new OwnedActor(this.#ports.clock, ref, generation, () =>
+      this.#ports.fs.watch(agent, () => look(ref)),
+    )
+    this.#agents.set(name, actor)
+    look(ref)
+    return actor
+  }
+
+  #agentPorts(): OwnedAgentPorts {
+    const { signal } = this.#abort
+    return {
+      ...this.#ports,
+      owner: this.#paths,
+      lease: this.#lease,
+      signal,
+      offer: (report) => this.#delivery?.offer(report),
+      changed: (generation, facts) => this.#changed(generation, facts),
+    }
+  }
+
+  #changed(name: string, facts: AgentFacts | 'settled'): void {
+    const actor = this.#agents.get(name)
+    actor?.update(facts)
+    if (facts === 'settled') {
+      this.#agents.delete(name)
+      actor?.release()
+      void this.#system?.stopActor(name)
+    }
+    for (const listener of this.#listeners) listener()
+  }
+
+  #tell(name: string, message: OwnedAgentMessage): void {
+    try {
+      this.#agents.get(name)?.ref.tell(message)
+    } catch {
+      // Between two lives of its actor: the next one learns all of it from the mailbox and the history.
+    }
+  }
+
+  #start(order: DelegateOrder<Launch>, signal: AbortSignal): Promise<Delegated> {
+    const { runner, sessions, session, rootSession, depth, build, recordBytesMax } = this.#ports
+    return startAgent(
+      {
+        ...this.#agentPorts(),
+        runner,
+        sessions,
+        ownerSession: session,
+        rootSession,
+        depth: depth + 1,
+        build,
+        recordBytesMax,
+        adopt: (generation) => this.#adopt(generation),
+      },
+      order,
+      signal,
+    )
+  }
+
+  #scheduleRescan(): void {
+    const delayMs = this.#role === 'acting' ? limits.rescanMs : limits.leaseRescanMs
+    this.#cancelRescan = this.#ports.clock.background(delayMs, () => void this.#rescan())
+  }
+
+  /** What no hint told. Also where a tree of actors that gave up is built again. */
+  async #rescan(): Promise<void> {
+    try {
+      if (this.#role === 'observing') await this.#tryToAct()
+      else if (await this.#hasGivenUp()) {
+        await this.#disband()
+        await this.#act()
+      } else {
+        for (const actor of this.#agents.values()) actor.watch()
+        this.refresh()
+      }
+    } catch {
+      // The file system said no; it is asked again at the next rescan.
+    }
+    if (this.#role !== 'stopped') this.#scheduleRescan()
+  }
+
+  #hasGivenUp(): Promise<boolean> {
+    return Promise.race([
+      this.#system?.exited.then(() => true) ?? Promise.resolve(false),
+      this.#ports.clock.yield().then(() => false),
+    ])
+  }
+
+  #requireActing(operation: string): void {
+    if (this.#role === 'acting') return
+    throw new OperationError({
+      category: 'agent_busy',
+      operation,
+      stage: 'lease',
+      message: 'Another window has this session open and acts for it; here its agents are only shown.',
+      nextAction: 'Use the other window, or close it: this one takes over by itself soon after.',
+      rollbackOccurred: false,
+    })
+  }
+
+  async #notFound(label: string): Promise<OperationError> {
+    const labels = (await this.rows()).map(({ agent }) => agent)
+    return new OperationError({
+      category: 'target_not_found',
+      operation: 'close',
+      stage: 'target',
+      message: `There is no agent called ${label} here.`,
+      nextAction:
+        labels.length === 0
+          ? 'This session has no agents now.'
+          : `Use one of: ${labels.join(', ')}.`,
+      agent: label,
+      rollbackOccurred: false,
+    })
+  }
+}
+
+function look(ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>): void {
+  try {
+    ref.tell({ type: 'look' })
+  } catch {
+    // Full of looks already, or between two lives, which begin with a look.
+  }
+}
+
+function closed(label: string, answer: CloseAnswer | undefined): CloseReport {
+  const error = (category: 'agent_busy' | 'target_ambiguous' | 'rollback_failure', message: string, nextAction: string) =>
+    new OperationError({
+      category,
+      operation: 'close',
+      stage: 'close',
+      message,
+      nextAction,
+      agent: label,
+      rollbackOccurred: false,
+    })
+  if (answer === undefined || answer.outcome === 'settled')
+    return answer?.report ?? { closed: [label], notClosed: [], kept: [] }
+  if (answer.outcome === 'refused') {
+    const { category, why, next } = answer.refusal
+    throw error(category, `${why}.`, next)
+  }
+  if (answer.outcome === 'result')
+    throw error(
+      'agent_busy',
+      `${label} came to a result while it was being closed.`,
+      'End your turn: the result arrives by itself and the agent is closed then.',
+    )
+  const why = answer.report.notClosed.map((open) => `${open.label}: ${open.why}`).join('; ')
+  throw error('rollback_failure', `Not everything is closed. ${why}.`, 'Close it again later.')
+}
+
+/** One agent's actor as its owner holds it: its name, its latest facts, its watch. */
+class OwnedActor implements StartedActor {
+  readonly ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>
+  facts: AgentFacts
+  readonly #arm: () => () => void
+  readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
+  readonly #clock: { after(delayMs: number, callback: () => void): () => void }
+  #disarm: (() => void) | undefined
+
+  constructor(
+    clock: { after(delayMs: number, callback: () => void): () => void },
+    ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>,
+    generation: GenerationFile,
+    arm: () => () => void,
+  ) {
+    this.ref = ref
+    this.facts = { generation, assignment: fold([], []), presence: 'unknown', delivered: false }
+    this.#clock = clock
+    this.#arm = arm
+    this.watch()
+  }
+
+  /** Arms the watch, if it is not armed: having none costs latency, never a record. */
+  watch(): void {
+    try {
+      this.#disarm ??= this.#arm()
+    } catch {}
+  }
+
+  release(): void {
+    this.#disarm?.()
+    this.#disarm = undefined
+  }
+
+  update(facts: AgentFacts | 'settled'): void {
+    if (facts !== 'settled') this.facts = facts
+    for (const tell of this.#waiting) tell(facts)
+  }
+
+  async placed(placement: Placement): Promise<void> {
+    const answer = await this.ref.ask({ type: 'placed', placement }, closeWaitMs)
+    if (answer !== undefined && 'error' in answer) throw answer.error
+  }
+
+  async withdraw(): Promise<{ outcome: 'settled' | 'result' | 'open'; why?: string }> {
+    const answer = (await this.ref.ask({ type: 'close', reason: 'withdrawn' }, closeWaitMs)) as CloseAnswer
+    if (answer.outcome === 'refused') return { outcome: 'open', why: answer.refusal.why }
+    const why = answer.report.notClosed.map((open) => open.why).join('; ')
+    return { outcome: answer.outcome, ...(why !== '' && { why }) }
+  }
+
+  until(
+    isTrue: (facts: AgentFacts) => boolean,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<AgentFacts | undefined> {
+    if (isTrue(this.facts)) return Promise.resolve(this.facts)
+    return new Promise((resolve) => {
+      const end = (facts: AgentFacts | undefined) => {
+        this.#waiting.delete(tell)
+        cancel()
+        signal.removeEventListener('abort', abort)
+        resolve(facts)
+      }
+      const tell = (facts: AgentFacts | 'settled') => {
+        if (facts === 'settled') end(undefined)
+        else if (isTrue(facts)) end(facts)
+      }
+      const abort = () => end(undefined)
+      const cancel = this.#clock.after(Math.max(0, timeoutMs), abort)
+      this.#waiting.add(tell)
+      signal.addEventListener('abort', abort)
+    })
+  }
+}

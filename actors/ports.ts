@@ -1,0 +1,132 @@
+import type {
+  FailureRecord,
+  GenerationFile,
+  GenerationPaths,
+  Identity,
+  Placement,
+  ProcessIdentity,
+  ResultRecord,
+  Usage,
+} from '../mailbox/index.ts'
+
+/**
+ * What fresh physical evidence proves about an agent's process. Only `lost` is proof that it is gone; `unknown`
+ * permits nothing.
+ */
+export type Presence = 'live' | 'lost' | 'unknown'
+
+/** One agent as a runner sees it. */
+export interface AgentPlace {
+  readonly generation: GenerationFile
+  readonly paths: GenerationPaths
+  readonly placement: Placement
+}
+
+/** An order to start one agent. `launch` is what the host and its runner agreed on; nobody between reads it. */
+export interface StartOrder<Launch> {
+  readonly generation: GenerationFile
+  readonly paths: GenerationPaths
+  readonly launch: Launch
+}
+
+/** A last look at an agent: the end of what its process or screen says. */
+export interface Capture {
+  readonly lines: readonly string[]
+  /** True only if our own limit of bytes cut it. */
+  readonly truncated: boolean
+}
+
+export type Stopped =
+  | { readonly outcome: 'gone'; readonly ended: readonly ProcessIdentity[] }
+  | { readonly outcome: 'unproven'; readonly why: string }
+
+/**
+ * Where and how agents live. Says whether an agent's process is there, never whether its work is finished.
+ *
+ * Every implementation passes `runnerConformance`.
+ */
+export interface AgentRunner<Launch = unknown> {
+  readonly name: string
+  /**
+   * Starts the agent's process and says where it is. What was started but cannot be identified is ended again.
+   *
+   * @throws Error - nothing runs; the message says why
+   */
+  start(order: StartOrder<Launch>): Promise<Placement>
+  observe(place: AgentPlace): Promise<Presence>
+  capture(place: Omit<AgentPlace, 'placement'>): Promise<Capture>
+  /** The agent's process and those below it. */
+  processes(place: AgentPlace): Promise<readonly ProcessIdentity[]>
+  /** Shows the agent to the person, where there is something to show. */
+  focus(place: AgentPlace): Promise<'focused' | 'unsupported'>
+  /**
+   * Ends the agent's process and what it started: asks, waits, forces, and proves it gone. Repeating it is harmless.
+   * Signals nothing whose identity is not proven.
+   */
+  stop(place: AgentPlace): Promise<Stopped>
+  /** Where agents of this runner run now, as far as it can tell by itself. */
+  inventory(): Promise<readonly Placement[]>
+  /** Calls back when a placement may have changed. A hint. Returns its end. */
+  onChange(listener: () => void): () => void
+}
+
+/** A result on its way to its owner: what is told, and the full identity by which it is recognised later. */
+export interface ResultReport {
+  readonly generation: GenerationFile
+  readonly conclusion: ResultRecord | FailureRecord
+  /** Problems that were met while keeping it. */
+  readonly persistenceError?: string
+}
+
+/** What identifies one delivery. A partial match proves nothing. */
+export interface DeliveryIdentity extends Identity {
+  readonly request: string
+}
+
+/**
+ * Whom agents report to: the host session of their owner.
+ *
+ * Every implementation passes `ownerHostConformance`.
+ */
+export interface OwnerHost {
+  /** Whether a message sent in this very tick would start a turn, and not wait in a queue of the host. */
+  isIdle(): boolean
+  /** Checks once more that the host is idle and hands it one message with all reports, in one tick. */
+  trySend(reports: readonly ResultReport[]): 'sent' | 'busy'
+  /** Which of these are in the host's durable history, whole and with their full identity. */
+  seen(identities: readonly DeliveryIdentity[]): Promise<readonly DeliveryIdentity[]>
+  /** Calls back, never from inside a host event, when any of the above may have changed. Returns its end. */
+  onChange(listener: () => void): () => void
+}
+
+/** How a run of the agent's host came to its real end. */
+export type RunEnd =
+  | { readonly outcome: 'answered'; readonly text: string }
+  | { readonly outcome: 'failed'; readonly message: string }
+  /** A person stopped it. No end of the assignment: the person may go on. */
+  | { readonly outcome: 'aborted' }
+
+/** The host session in which an agent does its work. */
+export interface AgentHost {
+  /** Starts a turn with this text, unless the host is busy. */
+  tryStart(text: string): 'sent' | 'busy'
+  /** Whether no run goes on and none is about to start again. */
+  isIdle(): boolean
+  /** Stops the current run, if there is one. */
+  abort(): void
+  usage(): Usage
+  /** Calls back, never from inside a host event, when a run has really ended: no retry follows. Returns its end. */
+  onRunEnd(listener: (end: RunEnd) => void): () => void
+  /** Ends this process: all it had to say is durable. */
+  leave(): void
+}
+
+/** Where sessions of agents are made, before anything is started. */
+export interface SessionStore {
+  /** Chooses id and file of a new session. Touches nothing. */
+  plan(cwd: string): { readonly id: string; readonly file: string }
+  /** Writes the session with nothing but its header, linked to its parent. */
+  write(session: { readonly id: string; readonly file: string }, cwd: string): Promise<void>
+  /** Removes a session that never got beyond its header. */
+  remove(session: { readonly id: string; readonly file: string }): void
+}

@@ -1,0 +1,56 @@
+import {
+  type GenerationFile,
+  generationPaths,
+  type Ids,
+  listGenerations,
+  type MailboxFs,
+  type OwnerPaths,
+  type Processes,
+  readGeneration,
+} from '../mailbox/index.ts'
+import { AgentMailbox } from './agent-mailbox.ts'
+import type { Presence } from './ports.ts'
+import { type Row, row } from './row.ts'
+
+export interface SurveyPorts {
+  readonly fs: MailboxFs
+  readonly ids: Ids
+  readonly processes: Processes
+}
+
+/** The agents of one owner as their files tell it: for whoever may only look. Changes nothing. */
+export async function survey(ports: SurveyPorts, owner: OwnerPaths): Promise<readonly Row[]> {
+  return listGenerations(ports.fs, owner.directory).flatMap((name) => {
+    const paths = generationPaths(owner.directory, name)
+    const generation = readGeneration(ports.fs, paths)
+    return typeof generation === 'object' ? (surveyed(ports, owner, generation) ?? []) : []
+  })
+}
+
+function surveyed(
+  { fs, ids, processes }: SurveyPorts,
+  owner: OwnerPaths,
+  generation: GenerationFile,
+): Row | undefined {
+  const paths = generationPaths(owner.directory, generation.identity.generation)
+  const mailbox = new AgentMailbox(fs, ids, paths, generation, 'leave')
+  let state = mailbox.look()
+  while (state === 'more') state = mailbox.look()
+  if (state === 'gone') return undefined
+  const { ready, assignment, diagnostic, placement } = mailbox
+  return row({
+    generation,
+    assignment,
+    presence: presenceIn(processes, placement),
+    delivered: false,
+    ...(ready && { ready }),
+    ...(diagnostic !== undefined && { diagnostic }),
+  })
+}
+
+function presenceIn(processes: Processes, placement: AgentMailbox['placement']): Presence {
+  if (placement === undefined || placement === 'contradictory') return 'unknown'
+  if (placement.process === undefined) return 'unknown'
+  const presence = processes.presence(placement.process)
+  return presence === 'gone' ? 'lost' : presence
+}

@@ -1,0 +1,59 @@
+export {
+  type Admission,
+  Outbox,
+  type OutboxOptions,
+} from './admit.ts'
+export {
+  type ClaimAnswer,
+  type ClaimPlace,
+  claim,
+  readClaim,
+  unclaim,
+} from './claim.ts'
+export { systemClock, systemIds } from './clock.ts'
+export { decodeAgentRecord, decodeOwnerRecord, encode } from './codec.ts'
+export { diskFs } from './disk-fs.ts'
+export { MailboxError, type MailboxErrorCode, type Remedy } from './errors.ts'
+export {
+  createGeneration,
+  finishSettled,
+  generationExists,
+  labelClaimPath,
+  publishReady,
+  readGeneration,
+  readReady,
+  settleGeneration,
+  sweepStarting,
+} from './generation.ts'
+export { Journal, type JournalOptions, type Quarantined, type Scan, sameIdentity } from './journal.ts'
+export {
+  type GenerationPaths,
+  generationPaths,
+  hashedName,
+  listGenerations,
+  type OwnerPaths,
+  ownerPaths,
+  prepareOwner,
+  prepareRoot,
+  type RootPaths,
+  resultPath,
+  rootPaths,
+  sessionClaimPath,
+} from './layout.ts'
+export {
+  holdsLease,
+  type LeaseAnswer,
+  type LeasePlace,
+  readLease,
+  releaseLease,
+  takeLease,
+} from './lease.ts'
+export * as limits from './limits.ts'
+export { Crashed, MemoryFs } from './memory-fs.ts'
+export type * from './ports.ts'
+export { systemProcesses } from './process-identity.ts'
+export type * from './record.ts'
+export { protocol } from './record.ts'
+export { type Reserve, reserveAt, setReserveAside } from './reserve.ts'
+export { isOwnProcess, runtimePresence, startRuntime } from './runtime.ts'
+export { trustedAgentDirectory } from './safety.ts'

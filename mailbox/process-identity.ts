@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { MailboxError } from './errors.ts'
+import type { ProcessIdentity, Processes, ProcessPresence } from './ports.ts'
+
+/** What a platform must tell. The judgement over it is the same everywhere. */
+interface ProcessTable {
+  readonly host: string
+  readonly boot: string
+  readonly namespace: string
+  /** Start time and parent of a living process; `gone` is proof, undefined is not. */
+  look(pid: number): { readonly started: string; readonly parent: number } | 'gone' | undefined
+  pids(): readonly number[]
+  /** The environment a process was started with; undefined where it cannot be read. */
+  environment(pid: number): string | undefined
+}
+
+/**
+ * The process table of this machine.
+ *
+ * @throws MailboxError DROVER_PLATFORM_UNSUPPORTED - neither Linux nor macOS; remedy `stop`
+ */
+export function systemProcesses(): Processes {
+  return processesOf(systemTable())
+}
+
+function systemTable(): ProcessTable {
+  if (process.platform === 'linux') return linuxTable()
+  if (process.platform === 'darwin') return macTable()
+  throw new MailboxError(
+    'DROVER_PLATFORM_UNSUPPORTED',
+    'stop',
+    `Drover cannot prove which process is which on ${process.platform}. Use it on Linux or macOS.`,
+  )
+}
+
+function processesOf(table: ProcessTable): Processes {
+  const { host, boot, namespace } = table
+  const identify = (pid: number): ProcessIdentity | undefined => {
+    const found = table.look(pid)
+    if (found === undefined || found === 'gone') return undefined
+    return { host, boot, namespace, pid, started: found.started }
+  }
+  const presence = (wanted: ProcessIdentity): ProcessPresence => {
+    if (wanted.host !== host) return 'unknown'
+    if (wanted.boot !== boot) return 'gone' // no process outlives its boot
+    if (wanted.namespace !== namespace) return 'unknown' // its pid means another process here
+    const found = table.look(wanted.pid)
+    if (found === undefined) return 'unknown'
+    return found === 'gone' || found.started !== wanted.started ? 'gone' : 'live'
+  }
+  const me = identify(process.pid)
+  return {
+    self() {
+      if (me === undefined)
+        throw new MailboxError(
+          'DROVER_PLATFORM_UNSUPPORTED',
+          'stop',
+          'Drover cannot read its own entry in the process table. Is /proc mounted?',
+        )
+      return me
+    },
+    identify,
+    presence,
+    descendants(top) {
+      if (presence(top) !== 'live') return []
+      const parents = new Map<number, number>()
+      for (const pid of table.pids()) {
+        const found = table.look(pid)
+        if (found !== undefined && found !== 'gone') parents.set(pid, found.parent)
+      }
+      const below = [top.pid]
+      for (const pid of below)
+        for (const [child, parent] of parents)
+          if (parent === pid && !below.includes(child)) below.push(child)
+      return below.slice(1).flatMap((pid) => identify(pid) ?? [])
+    },
+    marked(variable, value) {
+      const mark = `${variable}=${value}`
+      return table
+        .pids()
+        .filter((pid) => pid !== process.pid && table.environment(pid)?.split('\0').includes(mark))
+        .flatMap((pid) => identify(pid) ?? [])
+    },
+    signal(wanted, signal) {
+      const now = presence(wanted)
+      if (now !== 'live') return now
+      try {
+        process.kill(wanted.pid, signal)
+        return 'sent'
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code === 'ESRCH' ? 'gone' : 'unknown'
+      }
+    },
+  }
+}
+
+function linuxTable(): ProcessTable {
+  return {
+    host: readLine('/etc/machine-id') ?? hostname(),
+    boot: readLine('/proc/sys/kernel/random/boot_id') ?? '',
+    namespace: readlinkSync('/proc/self/ns/pid'),
+    look(pid) {
+      let stat: string
+      try {
+        stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        return code === 'ENOENT' || code === 'ESRCH' ? 'gone' : undefined
+      }
+      // The command's name may hold anything, so count from its closing bracket: state, parent, … start time.
+      const [state = '', parent, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      if (state === 'Z' || state === 'X') return 'gone'
+      return { started: rest[17] ?? '', parent: Number(parent) }
+    },
+    pids: () => readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? Number(name) : [])),
+    environment(pid) {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+function readLine(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+function macTable(): ProcessTable {
+  const run = (command: string, args: readonly string[]) =>
+    execFileSync(command, args, { encoding: 'utf8', env: { LC_ALL: 'C', PATH: '/bin:/usr/bin:/usr/sbin' } })
+  const hardware = run('/usr/sbin/ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice'])
+  return {
+    host: /"IOPlatformUUID" = "([^"]+)"/.exec(hardware)?.[1] ?? hostname(),
+    boot: run('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid']).trim(),
+    namespace: '',
+    look(pid) {
+      let row: string
+      try {
+        row = run('/bin/ps', ['-o', 'stat=,ppid=,lstart=', '-p', String(pid)]).trim()
+      } catch (error) {
+        // `ps` ends with 1 and says nothing where there is no such process; any other failure proves nothing.
+        return (error as { status?: number }).status === 1 ? 'gone' : undefined
+      }
+      const [state = '', parent, ...started] = row.split(/\s+/)
+      if (state.startsWith('Z')) return 'gone'
+      return { started: started.join(' '), parent: Number(parent) }
+    },
+    pids: () => run('/bin/ps', ['-axo', 'pid=']).trim().split(/\s+/).map(Number),
+    environment: () => undefined, // `ps` prints it between the arguments, where it proves nothing
+  }
+}

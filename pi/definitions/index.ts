@@ -1,0 +1,29 @@
+export { type ExpandedBody, expandBody } from './body.ts'
+export { bundledDirectory } from './bundled.ts'
+export type { Diagnostic } from './diagnostic.ts'
+export type { ExcludedDefinition } from './directory.ts'
+export {
+  builtinTools,
+  type DefinitionFields,
+  type FieldName,
+  type JsonValue,
+  type KeyName,
+  type KeyRule,
+  keyTable,
+  type ThinkingLevel,
+  thinkingLevels,
+  type ValueKind,
+} from './fields.ts'
+export type { Definition, Origin, Source } from './overlay.ts'
+export { type DefinitionFragment, type ParsedDefinition, parseDefinition } from './parse.ts'
+export type { ReadText, TextOutcome } from './read-text.ts'
+export {
+  type Resolution,
+  type Roster,
+  type RosterDirectory,
+  type RosterPlaces,
+  readRoster,
+  resolveDefinition,
+  type UnresolvedDefinition,
+} from './roster.ts'
+export { isDefinitionName } from './values.ts'

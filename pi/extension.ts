@@ -1,0 +1,13 @@
+import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
+import { systemClock } from '../mailbox/index.ts'
+import { HostGate } from './host.ts'
+import { registerServeCommand } from './managed/serve.ts'
+import { DroverSession } from './session.ts'
+
+/** What the host loads: joins each session's events to what Drover is in that session. */
+export default function drover(pi: ExtensionAPI): void {
+  const session = new DroverSession(pi, new HostGate(pi, systemClock))
+  registerServeCommand(pi, systemClock, () => session.left)
+  pi.on('session_start', (_, ctx) => session.start(ctx))
+  pi.on('session_shutdown', ({ reason }) => session.end(reason))
+}

@@ -1,0 +1,111 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { GenerationFile, GenerationPaths } from '../mailbox/index.ts'
+
+/** Found from this file's place, as source or built. */
+export const packageDirectory: string = findPackage(dirname(fileURLToPath(import.meta.url)))
+
+function findPackage(from: string): string {
+  return existsSync(join(from, 'package.json')) ? from : findPackage(dirname(from))
+}
+
+const manifest = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
+  readonly name: string
+  readonly version: string
+}
+
+/** Which build wrote a record; for people. */
+export const build: string = `${manifest.name}@${manifest.version}`
+
+/** The command an agent's process is started with: it waits there until the assignment is over. */
+export const serveCommand = 'drover-serve'
+
+/** What of a definition and its lead decides how an agent's process is started. */
+export interface LaunchPlan {
+  readonly systemPrompt: string
+  /** `provider/id`, with `:thinking` where a level was chosen. */
+  readonly model?: string
+  readonly tools?: readonly string[]
+}
+
+/** A private file an agent is started with. */
+export interface LaunchFile {
+  readonly path: string
+  readonly text: string
+}
+
+export interface LaunchCommand {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly files: readonly LaunchFile[]
+}
+
+/** How one agent is started, once it has its generation. */
+export type Launch = (generation: GenerationFile, paths: GenerationPaths) => LaunchCommand
+
+/** Marks all processes of one generation, so that they can be found when their parent is gone. No authority. */
+export const generationVariable = 'DROVER_AGENT'
+
+/**
+ * The command line of a headless agent: the host the lead runs in, the extensions the lead was given, and the one
+ * word that makes it serve. Tasks and messages never travel on it.
+ */
+export function headlessLaunch(plan: LaunchPlan): Launch {
+  return ({ identity }, paths) => {
+    const prompt = `${paths.activity}/system-prompt.md`
+    const cli = process.argv[1]
+    if (cli === undefined) throw new Error('the command line of the lead does not name the host')
+    return {
+      command: process.execPath,
+      args: [
+        ...process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
+        cli,
+        '-p',
+        ...['--session', identity.sessionFile],
+        ...inheritedExtensions(process.argv.slice(2), process.cwd()),
+        ...(plan.model === undefined ? [] : ['--model', plan.model]),
+        ...(plan.tools === undefined ? [] : ['--tools', plan.tools.join(',')]),
+        ...['--append-system-prompt', prompt],
+        `/${serveCommand}`,
+      ],
+      cwd: identity.cwd,
+      env: childEnvironment(process.env, identity.generation),
+      files: [{ path: prompt, text: plan.systemPrompt }],
+    }
+  }
+}
+
+const valueless = new Set(['--no-extensions', '-ne', '--no-skills', '-ns', '--no-prompt-templates', '-np', '--no-themes', '--no-context-files', '-nc', '--offline'])
+
+/** Our own package, and what the lead's command line says about extensions and resources, made absolute. */
+export function inheritedExtensions(argv: readonly string[], cwd: string): string[] {
+  const own = realpathSync(packageDirectory)
+  const flags = ['-e', own]
+  for (let i = 0; i < argv.length; i++) {
+    const flag = argv[i] as string
+    if (valueless.has(flag)) flags.push(flag)
+    if (flag !== '-e' && flag !== '--extension') continue
+    const given = argv[++i]
+    if (given === undefined) continue
+    const path = resolve(cwd, given)
+    // A source that is no path here (npm:, git:) goes on as it is.
+    if (!existsSync(path)) flags.push('-e', given)
+    else if (realpathSync(path) !== own) flags.push('-e', path)
+  }
+  return flags
+}
+
+/** What a child must not take for its own: whose pane the lead lives in, and whose child the lead is. */
+const identityOfTheLead = /^(HERDR_|DROVER_AGENT$|PI_SUBAGENT_ID$)/
+
+export function childEnvironment(own: NodeJS.ProcessEnv, generation: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(own).filter(([name]) => !identityOfTheLead.test(name))
+  return {
+    ...Object.fromEntries(kept),
+    PI_SUBAGENT_ID: generation,
+    [generationVariable]: generation,
+  }
+}

@@ -1,0 +1,65 @@
+import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
+import type { AgentHost, RunEnd } from '../../actors/index.ts'
+import type { Clock, Usage } from '../../mailbox/index.ts'
+import type { HostGate } from '../host.ts'
+
+/** Type of the message that brings an agent its task. */
+const taskMessageType = 'drover-task'
+
+/** The host session an agent works in. */
+export class PiAgentHost implements AgentHost {
+  /** Resolves when the agent has nothing left to do. */
+  readonly left: Promise<void>
+  readonly #gate: HostGate
+  readonly #clock: Clock
+  readonly #startedMs: number
+  #turns = 0
+  #costUsd = 0
+  #leave: () => void = () => {}
+
+  constructor(pi: ExtensionAPI, gate: HostGate, clock: Clock) {
+    this.#gate = gate
+    this.#clock = clock
+    this.#startedMs = clock.monotonic()
+    this.left = new Promise((resolve) => {
+      this.#leave = resolve
+    })
+    pi.on('turn_end', ({ message }) => {
+      this.#turns++
+      if (message.role === 'assistant') this.#costUsd += message.usage.cost.total
+    })
+  }
+
+  tryStart(text: string): 'sent' | 'busy' {
+    return this.#gate.trySend({ customType: taskMessageType, content: text, details: {} })
+  }
+
+  isIdle(): boolean {
+    return this.#gate.isIdle()
+  }
+
+  abort(): void {
+    this.#gate.abort()
+  }
+
+  usage(): Usage {
+    const context = this.#gate.ctx?.getContextUsage()
+    const tokens = context?.tokens
+    const percent = context?.percent
+    return {
+      elapsedMs: Math.round(this.#clock.monotonic() - this.#startedMs),
+      turns: this.#turns,
+      ...(typeof tokens === 'number' && { tokens: Math.round(tokens) }),
+      ...(typeof percent === 'number' && { contextPercent: percent }),
+      ...(this.#costUsd > 0 && { costUsd: this.#costUsd }),
+    }
+  }
+
+  onRunEnd(listener: (end: RunEnd) => void): () => void {
+    return this.#gate.onRunEnd(listener)
+  }
+
+  leave(): void {
+    this.#leave()
+  }
+}

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import type { AgentPlace, AgentRunner, Capture, StartOrder, Stopped } from '../../actors/index.ts'
+import {
+  type Clock,
+  type GenerationPaths,
+  limits,
+  type Placement,
+  type ProcessIdentity,
+  type Processes,
+} from '../../mailbox/index.ts'
+import { generationVariable, type Launch } from '../launch.ts'
+
+/** Between two looks at a process that was asked to end, ms. */
+const lookMs = 50
+
+/** Agents as detached processes without a terminal. They outlive their lead and end themselves. */
+export class HeadlessRunner implements AgentRunner<Launch> {
+  readonly name = 'headless'
+  readonly #processes: Processes
+  readonly #clock: Clock
+  readonly #listeners = new Set<() => void>()
+
+  constructor(processes: Processes, clock: Clock) {
+    this.#processes = processes
+    this.#clock = clock
+  }
+
+  async start({ generation, paths, launch }: StartOrder<Launch>): Promise<Placement> {
+    const { command, args, cwd, env, files } = launch(generation, paths)
+    for (const { path, text } of files) writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+    const log = openSync(paths.errorLog, 'a', 0o600)
+    let child: ChildProcess
+    try {
+      child = spawn(command, args, {
+        cwd,
+        env,
+        detached: true, // its own session: neither our end nor our terminal reaches it
+        stdio: ['ignore', 'ignore', log],
+      })
+      await spawned(child)
+    } finally {
+      closeSync(log)
+    }
+    child.once('exit', () => this.#notify())
+    child.unref()
+    const process = child.pid === undefined ? undefined : this.#processes.identify(child.pid)
+    if (process === undefined) throw new Error('its process ended at once')
+    return { runner: this.name, process }
+  }
+
+  async observe({ placement }: AgentPlace): Promise<'live' | 'lost' | 'unknown'> {
+    if (placement.process === undefined) return 'unknown'
+    const presence = this.#processes.presence(placement.process)
+    return presence === 'gone' ? 'lost' : presence
+  }
+
+  async capture({ paths }: { readonly paths: GenerationPaths }): Promise<Capture> {
+    return tail(paths.errorLog)
+  }
+
+  async processes({ placement, generation }: AgentPlace): Promise<readonly ProcessIdentity[]> {
+    if (placement.process === undefined) return []
+    const isLive = this.#processes.presence(placement.process) === 'live'
+    return unique([
+      ...(isLive ? [placement.process] : []),
+      ...this.#processes.descendants(placement.process),
+      ...this.#processes.marked(generationVariable, generation.identity.generation),
+    ])
+  }
+
+  async focus(): Promise<'unsupported'> {
+    return 'unsupported'
+  }
+
+  async stop(place: AgentPlace): Promise<Stopped> {
+    const { process } = place.placement
+    if (process === undefined) return { outcome: 'unproven', why: 'where its process is was never recorded' }
+    if (this.#processes.presence(process) === 'unknown')
+      return { outcome: 'unproven', why: `process ${process.pid} belongs to another machine or container` }
+    // Listed before it is ended: children of a killed process belong to nobody.
+    const below = (await this.processes(place)).filter(({ pid }) => pid !== process.pid)
+    const ended: ProcessIdentity[] = []
+    if (this.#processes.signal(process, 'SIGTERM') === 'sent') ended.push(process)
+    if (!(await this.#goneWithin(process, limits.stopGraceMs))) {
+      this.#processes.signal(process, 'SIGKILL')
+      if (!(await this.#goneWithin(process, limits.stopGraceMs)))
+        return { outcome: 'unproven', why: `process ${process.pid} did not end when killed` }
+    }
+    for (const child of unique([...below, ...(await this.processes(place))])) {
+      if (this.#processes.signal(child, 'SIGKILL') === 'sent') ended.push(child)
+      if (!(await this.#goneWithin(child, limits.stopGraceMs)))
+        return { outcome: 'unproven', why: `its child process ${child.pid} did not end when killed` }
+    }
+    return { outcome: 'gone', ended }
+  }
+
+  /** Headless agents are found by their mailboxes; nothing else lists them. */
+  async inventory(): Promise<readonly Placement[]> {
+    return []
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  async #goneWithin(process: ProcessIdentity, timeoutMs: number): Promise<boolean> {
+    const deadline = this.#clock.monotonic() + timeoutMs
+    for (;;) {
+      if (this.#processes.presence(process) === 'gone') return true
+      if (this.#clock.monotonic() >= deadline) return false
+      await new Promise<void>((resolve) => this.#clock.after(lookMs, resolve))
+    }
+  }
+}
+
+function spawned(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', (error) => reject(new Error(`it could not be started: ${error.message}`)))
+  })
+}
+
+function unique(processes: readonly ProcessIdentity[]): ProcessIdentity[] {
+  return [...new Map(processes.map((process) => [`${process.pid} ${process.started}`, process])).values()]
+}
+
+/** The end of a log: so many lines, so many bytes, cut between characters. */
+function tail(file: string): Capture {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch {
+    return { lines: [], truncated: false }
+  }
+  const truncated = bytes.length > limits.captureBytesMax
+  const end = truncated ? bytes.subarray(bytes.length - limits.captureBytesMax) : bytes
+  const lines = end.toString().replace(/\n$/, '').split('\n')
+  return { lines: lines.slice(-limits.captureLinesMax), truncated }
+}

@@ -1,0 +1,96 @@
+import type {
+  ExtensionAPI,
+  ExtensionContext,
+  SessionShutdownEvent,
+} from '@mariozechner/pi-coding-agent'
+import type { OwnAgents } from '../actors/index.ts'
+import { openManaged, openWorld, type Serving, type World } from './compose.ts'
+import { HostGate } from './host.ts'
+import { agentToolName, registerAgentTool } from './lead/agent-tool.ts'
+import { Delegation } from './lead/delegation.ts'
+import { boundErrorLog } from './managed/error-log.ts'
+import { type Role, roleOf } from './role.ts'
+
+type Managed = Extract<Role, { role: 'managed' }>
+
+/** What Drover is in one session of the host: lead, agent, or bystander. Begins and ends with the session. */
+export class DroverSession {
+  readonly #pi: ExtensionAPI
+  readonly #gate: HostGate
+  #world: World | undefined
+  #delegation: Delegation | undefined
+  #serving: Serving | undefined
+  #session: string | undefined
+  #ends: (() => void)[] = []
+
+  constructor(pi: ExtensionAPI, gate: HostGate) {
+    this.#pi = pi
+    this.#gate = gate
+  }
+
+  /** The end of the assignment this process serves, if it serves one. */
+  get left(): Promise<void> | undefined {
+    return this.#serving?.left
+  }
+
+  async start(ctx: ExtensionContext): Promise<void> {
+    this.#gate.see(ctx)
+    const session = ctx.sessionManager.getSessionId()
+    if (this.#session === session) return // 0.73.1 announces a new RPC session twice
+    await this.end('new')
+    this.#session = session
+    try {
+      const world = openWorld()
+      this.#world = world
+      const role = roleOf(world.fs, world.processes, world.root, session)
+      if (role.role === 'bystander') notify(ctx, role.why)
+      else if (role.role === 'lead') await this.#lead(world, ctx)
+      else await this.#serve(world, ctx, role)
+    } catch (error) {
+      notify(ctx, `Drover cannot work here: ${(error as Error).message}`)
+    }
+  }
+
+  async end(reason: SessionShutdownEvent['reason']): Promise<void> {
+    const agent = this.#serving?.agent
+    if (agent !== undefined && agent !== 'leave')
+      await (reason === 'quit' || reason === 'reload' ? agent.stop() : agent.replaced())
+    for (const end of this.#ends.splice(0)) end()
+    await this.#delegation?.end()
+    this.#world?.end()
+    this.#world = undefined
+    this.#delegation = undefined
+    this.#serving = undefined
+    this.#session = undefined
+  }
+
+  async #lead(world: World, ctx: ExtensionContext): Promise<void> {
+    const session = ctx.sessionManager.getSessionId()
+    const delegation = new Delegation(this.#pi, world, this.#gate, { rootSession: session, depth: 0 })
+    this.#delegation = delegation
+    registerAgentTool(this.#pi, delegation)
+    await delegation.resume(ctx)
+  }
+
+  async #serve(world: World, ctx: ExtensionContext, { generation, paths }: Managed): Promise<void> {
+    const { root: rootSession, depth } = generation
+    const delegation = new Delegation(this.#pi, world, this.#gate, { rootSession, depth, definition: generation.definition })
+    const ownAgents = delegation.mayDelegate(ctx) ? await this.#delegating(delegation, ctx) : undefined
+    this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
+    this.#serving = await openManaged(world, this.#pi, this.#gate, generation, paths, ownAgents)
+  }
+
+  async #delegating(delegation: Delegation, ctx: ExtensionContext): Promise<OwnAgents> {
+    this.#delegation = delegation
+    registerAgentTool(this.#pi, delegation)
+    return delegation.owner(ctx)
+  }
+}
+
+/** Tells the person, or the error output where there is none. */
+function notify(ctx: ExtensionContext, text: string): void {
+  if (ctx.hasUI) ctx.ui.notify(text, 'warning')
+  else console.error(text)
+}
+
+export { agentToolName }
