@@ -45,7 +45,13 @@ export class AgentMailbox {
     this.paths = paths
     this.generation = generation
     this.#fs = fs
-    const common = { fs, ids, quarantine: paths.quarantine, identity: generation.identity, untrusted }
+    const common = {
+      fs,
+      ids,
+      quarantine: paths.quarantine,
+      identity: generation.identity,
+      untrusted,
+    }
     this.#owner = new Journal({ ...common, directory: paths.owner, decode: decodeOwnerRecord })
     this.#agent = new Journal({
       ...common,
@@ -71,7 +77,10 @@ export class AgentMailbox {
   }
 
   /** The owner's records and the agent's, in the order of their writers. */
-  get records(): { readonly owner: readonly OwnerRecord[]; readonly agent: readonly AgentRecord[] } {
+  get records(): {
+    readonly owner: readonly OwnerRecord[]
+    readonly agent: readonly AgentRecord[]
+  } {
     return { owner: this.#ownerRecords, agent: this.#agentRecords }
   }
 

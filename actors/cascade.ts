@@ -1,7 +1,7 @@
 import {
+  type Clock,
   type CloseReason,
   type CloseRecord,
-  type Clock,
   finishSettled,
   generationPaths,
   type Ids,
@@ -120,7 +120,8 @@ export async function endAgent(
     if (alive !== undefined) return open(mailbox, alive)
     await lookThrough(ports.clock, mailbox) // what it wrote before it ended counts
     const { conclusion, closed: said } = mailbox.assignment
-    if (conclusion !== undefined && result === 'stands') return { outcome: 'result', report: nothing }
+    if (conclusion !== undefined && result === 'stands')
+      return { outcome: 'result', report: nothing }
     const kept = result === 'kept' ? await keepResult(ports, mailbox) : []
     const below = await closeBelow(ports, session)
     const report = {
@@ -166,7 +167,14 @@ export async function closeBelow(ports: CascadePorts, session: string): Promise<
   const { fs, ids, processes, root, runtime } = ports
   const owner = ownerPaths(root, session)
   if (listGenerations(fs, owner.directory).length === 0) return nothing
-  const place = { fs, ids, processes, directory: owner.lease, drafts: owner.drafts, subject: session }
+  const place = {
+    fs,
+    ids,
+    processes,
+    directory: owner.lease,
+    drafts: owner.drafts,
+    subject: session,
+  }
   const lease = await takeLease(place, runtime)
   if (lease.outcome !== 'held') {
     const why = 'another process acts for its owner; close it there, or try again'
@@ -190,7 +198,7 @@ async function closeOrphan(
   lease: number,
   name: string,
 ): Promise<CloseReport> {
-  const { fs, ids, root, reserve } = ports
+  const { fs, ids, reserve } = ports
   const paths = generationPaths(owner.directory, name)
   const generation = readGeneration(fs, paths)
   if (typeof generation !== 'object')

@@ -127,7 +127,10 @@ export class Delivery {
     } catch (error) {
       return { ...report, persistenceError: (error as Error).message }
     }
-    return { ...report, conclusion: { ...conclusion, text: head(conclusion.text, bytesMax), whole } }
+    return {
+      ...report,
+      conclusion: { ...conclusion, text: head(conclusion.text, bytesMax), whole },
+    }
   }
 }
 

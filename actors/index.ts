@@ -8,9 +8,9 @@ export {
   OperationError,
   type OperationFailure,
 } from './operation-error.ts'
-export { Owner, type OwnerPorts, type OwnerRole } from './owner.ts'
+export { noSuchAgent, Owner, type OwnerPorts, type OwnerRole } from './owner.ts'
 export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
 export type * from './ports.ts'
 export { type AgentFacts, type PublicState, type Row, row } from './row.ts'
-export type { DelegateOrder, Delegated } from './start.ts'
+export type { Delegated, DelegateOrder } from './start.ts'
 export { type SurveyPorts, survey } from './survey.ts'

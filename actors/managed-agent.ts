@@ -1,15 +1,15 @@
 import {
   type AgentRecord,
-  type CloseRecord,
   type Clock,
+  type CloseRecord,
   type FailureCode,
   type GenerationFile,
   type GenerationPaths,
   type Ids,
   limits,
   type MailboxFs,
-  type OwnerRecord,
   Outbox,
+  type OwnerRecord,
   protocol,
   publishReady,
   type RejectionCode,
@@ -184,8 +184,10 @@ export class ManagedAgent {
     const { requests } = this.#mailbox.assignment
     for (const record of this.#mailbox.records.owner) {
       if (requests.get(record.id) !== 'pending') continue
-      if (record.id === task.id) await this.#admit({ kind: 'ack', request: task.id, accepted: true })
-      else await this.#reject(record, 'incompatible', `This agent takes no ${record.kind} requests.`)
+      if (record.id === task.id)
+        await this.#admit({ kind: 'ack', request: task.id, accepted: true })
+      else
+        await this.#reject(record, 'incompatible', `This agent takes no ${record.kind} requests.`)
     }
     this.#mailbox.look()
     if (this.#mailbox.assignment.phase === 'active' && !this.#isTurnStarted) this.#startTurn(task)
@@ -203,7 +205,8 @@ export class ManagedAgent {
   /** Ends the assignment, once the run is really over and nobody below is still at work. */
   async #conclude(task: TaskRecord): Promise<void> {
     const end = this.#lastEnd
-    if (end === undefined || this.#ports.ownAgents?.hasUnsettled || !this.#ports.host.isIdle()) return
+    if (end === undefined || this.#ports.ownAgents?.hasUnsettled || !this.#ports.host.isIdle())
+      return
     if (end.outcome === 'aborted') return // a person stopped the run, and may go on
     if (end.outcome === 'failed') await this.#fail(task, 'model_error', end.message)
     else if (!/\S/.test(end.text))

@@ -1,18 +1,24 @@
 import {
   type Admission,
   type CloseReason,
+  type GenerationFile,
   generationPaths,
+  Outbox,
   type OwnerPaths,
   type OwnerRecord,
-  Outbox,
   type PlacedRecord,
   type Placement,
   protocol,
   runtimePresence,
-  type GenerationFile,
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
-import { type CascadePorts, type CloseReport, closeAgent, endAgent, waitForExit } from './cascade.ts'
+import {
+  type CascadePorts,
+  type CloseReport,
+  closeAgent,
+  endAgent,
+  waitForExit,
+} from './cascade.ts'
 import type { Presence, ResultReport } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
 import { type ActionRefusal, type AgentFacts, mayClose } from './row.ts'
@@ -58,11 +64,7 @@ export class OwnedAgent {
   #isSettled = false
   #cleanupError: string | undefined
 
-  private constructor(
-    ports: OwnedAgentPorts,
-    mailbox: AgentMailbox,
-    outbox: Outbox<OwnerRecord>,
-  ) {
+  private constructor(ports: OwnedAgentPorts, mailbox: AgentMailbox, outbox: Outbox<OwnerRecord>) {
     this.#ports = ports
     this.#mailbox = mailbox
     this.#outbox = outbox
@@ -150,7 +152,8 @@ export class OwnedAgent {
 
   async #close(reason: CloseReason): Promise<CloseAnswer> {
     await this.#look()
-    if (this.#isSettled) return { outcome: 'settled', report: { closed: [], notClosed: [], kept: [] } }
+    if (this.#isSettled)
+      return { outcome: 'settled', report: { closed: [], notClosed: [], kept: [] } }
     if (reason === 'closed') {
       const verdict = mayClose(this.#facts())
       if (verdict !== true) return { outcome: 'refused', refusal: verdict }

@@ -63,7 +63,9 @@ interface MutableNode<E extends OwnershipEdge> {
 }
 
 /** The order in which a tree settles: every agent after all agents below it. */
-export function settlingOrder<E extends OwnershipEdge>(trees: readonly TreeNode<E>[]): readonly E[] {
+export function settlingOrder<E extends OwnershipEdge>(
+  trees: readonly TreeNode<E>[],
+): readonly E[] {
   const order: E[] = []
   const open: TreeNode<E>[] = [...trees].reverse()
   // Parents first from right to left, then turned around: no recursion, so depth costs no stack.

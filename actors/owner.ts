@@ -8,21 +8,19 @@ import {
   listGenerations,
   type OwnerPaths,
   ownerPaths,
-  type Placement,
   prepareOwner,
   prepareRoot,
-  releaseLease,
   readGeneration,
+  releaseLease,
   sweepStarting,
   takeLease,
 } from '../mailbox/index.ts'
 import { type CascadePorts, type CloseReport, mergeReports } from './cascade.ts'
 import { Delivery } from './delivery.ts'
-import { fold } from './assignment.ts'
 import type { Observation } from './observation.ts'
 import { OperationError } from './operation-error.ts'
+import { OwnedActor } from './owned-actor.ts'
 import {
-  type CloseAnswer,
   OwnedAgent,
   type OwnedAgentAnswer,
   type OwnedAgentMessage,
@@ -30,9 +28,9 @@ import {
 } from './owned-agent.ts'
 import type { AgentRunner, OwnerHost, SessionStore } from './ports.ts'
 import { type AgentFacts, type Row, row } from './row.ts'
-import { type DelegateOrder, type Delegated, type StartedActor, startAgent } from './start.ts'
+import { type Delegated, type DelegateOrder, startAgent } from './start.ts'
 import { survey } from './survey.ts'
-import { type ActorRef, ActorSystem } from './system.ts'
+import { ActorSystem } from './system.ts'
 
 /** Everything an owner needs; `pi/compose.ts` alone puts it together. */
 export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
@@ -55,9 +53,6 @@ export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
 
 /** `observing`: another process acts for this session; here it is only shown. */
 export type OwnerRole = 'acting' | 'observing' | 'stopped'
-
-/** Closing takes the agent's answer, its end by force, and the same below it. */
-const closeWaitMs = 120_000
 
 /**
  * All agents of one session: starts them, brings their results, closes them.
@@ -153,11 +148,13 @@ export class Owner<Launch> {
    */
   async close(label: string): Promise<CloseReport> {
     this.#requireActing('close')
-    const found = [...this.#agents.values()].find(
-      ({ facts }) => facts.generation.identity.label === label,
-    )
-    if (found === undefined) throw await this.#notFound(label)
-    return closed(label, (await found.ref.ask({ type: 'close', reason: 'closed' }, closeWaitMs)) as CloseAnswer)
+    const found = [...this.#agents.values()].find((agent) => agent.label === label)
+    if (found === undefined)
+      throw noSuchAgent(
+        label,
+        (await this.rows()).map(({ agent }) => agent),
+      )
+    return found.close()
   }
 
   /**
@@ -166,22 +163,12 @@ export class Owner<Launch> {
    */
   async closeAll(): Promise<CloseReport> {
     this.#starts.pause()
-    const reports = await Promise.all(
-      [...this.#agents.values()].map(async ({ ref, facts }) => {
-        const { label } = facts.generation.identity
-        const answer = await ref
-          .ask({ type: 'close', reason: 'stopped' }, closeWaitMs)
-          .catch((error: Error) => error.message)
-        if (typeof answer === 'object' && 'report' in answer) return answer.report
-        return { closed: [], notClosed: [{ label, why: String(answer) }], kept: [] }
-      }),
-    )
-    return mergeReports(reports)
+    return mergeReports(await Promise.all([...this.#agents.values()].map((agent) => agent.end())))
   }
 
   /** Looks at everything now. */
   refresh(): void {
-    for (const { ref } of this.#agents.values()) look(ref)
+    for (const agent of this.#agents.values()) agent.tell({ type: 'look' })
     this.#delivery?.pump()
   }
 
@@ -232,7 +219,7 @@ export class Owner<Launch> {
       root,
       host,
       observation,
-      onDelivered: (generation) => this.#tell(generation, { type: 'delivered' }),
+      onDelivered: (generation) => this.#agents.get(generation)?.tell({ type: 'delivered' }),
     })
     this.#ends.push(runner.onChange(() => this.refresh()))
     this.#role = 'acting'
@@ -257,11 +244,8 @@ export class Owner<Launch> {
     })
     if (ref === undefined) throw new Error(`agent ${name} is adopted already`)
     const { agent } = generationPaths(this.#paths.directory, name)
-    const actor = new OwnedActor(this.#ports.clock, ref, generation, () =>
-      this.#ports.fs.watch(agent, () => look(ref)),
-    )
+    const actor = new OwnedActor(this.#ports, ref, generation, agent)
     this.#agents.set(name, actor)
-    look(ref)
     return actor
   }
 
@@ -286,14 +270,6 @@ export class Owner<Launch> {
       void this.#system?.stopActor(name)
     }
     for (const listener of this.#listeners) listener()
-  }
-
-  #tell(name: string, message: OwnedAgentMessage): void {
-    try {
-      this.#agents.get(name)?.ref.tell(message)
-    } catch {
-      // Between two lives of its actor: the next one learns all of it from the mailbox and the history.
-    }
   }
 
   #start(order: DelegateOrder<Launch>, signal: AbortSignal): Promise<Delegated> {
@@ -350,136 +326,24 @@ export class Owner<Launch> {
       category: 'agent_busy',
       operation,
       stage: 'lease',
-      message: 'Another window has this session open and acts for it; here its agents are only shown.',
+      message:
+        'Another window has this session open and acts for it; here its agents are only shown.',
       nextAction: 'Use the other window, or close it: this one takes over by itself soon after.',
       rollbackOccurred: false,
     })
   }
-
-  async #notFound(label: string): Promise<OperationError> {
-    const labels = (await this.rows()).map(({ agent }) => agent)
-    return new OperationError({
-      category: 'target_not_found',
-      operation: 'close',
-      stage: 'target',
-      message: `There is no agent called ${label} here.`,
-      nextAction:
-        labels.length === 0
-          ? 'This session has no agents now.'
-          : `Use one of: ${labels.join(', ')}.`,
-      agent: label,
-      rollbackOccurred: false,
-    })
-  }
 }
 
-function look(ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>): void {
-  try {
-    ref.tell({ type: 'look' })
-  } catch {
-    // Full of looks already, or between two lives, which begin with a look.
-  }
-}
-
-function closed(label: string, answer: CloseAnswer | undefined): CloseReport {
-  const error = (category: 'agent_busy' | 'target_ambiguous' | 'rollback_failure', message: string, nextAction: string) =>
-    new OperationError({
-      category,
-      operation: 'close',
-      stage: 'close',
-      message,
-      nextAction,
-      agent: label,
-      rollbackOccurred: false,
-    })
-  if (answer === undefined || answer.outcome === 'settled')
-    return answer?.report ?? { closed: [label], notClosed: [], kept: [] }
-  if (answer.outcome === 'refused') {
-    const { category, why, next } = answer.refusal
-    throw error(category, `${why}.`, next)
-  }
-  if (answer.outcome === 'result')
-    throw error(
-      'agent_busy',
-      `${label} came to a result while it was being closed.`,
-      'End your turn: the result arrives by itself and the agent is closed then.',
-    )
-  const why = answer.report.notClosed.map((open) => `${open.label}: ${open.why}`).join('; ')
-  throw error('rollback_failure', `Not everything is closed. ${why}.`, 'Close it again later.')
-}
-
-/** One agent's actor as its owner holds it: its name, its latest facts, its watch. */
-class OwnedActor implements StartedActor {
-  readonly ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>
-  facts: AgentFacts
-  readonly #arm: () => () => void
-  readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
-  readonly #clock: { after(delayMs: number, callback: () => void): () => void }
-  #disarm: (() => void) | undefined
-
-  constructor(
-    clock: { after(delayMs: number, callback: () => void): () => void },
-    ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>,
-    generation: GenerationFile,
-    arm: () => () => void,
-  ) {
-    this.ref = ref
-    this.facts = { generation, assignment: fold([], []), presence: 'unknown', delivered: false }
-    this.#clock = clock
-    this.#arm = arm
-    this.watch()
-  }
-
-  /** Arms the watch, if it is not armed: having none costs latency, never a record. */
-  watch(): void {
-    try {
-      this.#disarm ??= this.#arm()
-    } catch {}
-  }
-
-  release(): void {
-    this.#disarm?.()
-    this.#disarm = undefined
-  }
-
-  update(facts: AgentFacts | 'settled'): void {
-    if (facts !== 'settled') this.facts = facts
-    for (const tell of this.#waiting) tell(facts)
-  }
-
-  async placed(placement: Placement): Promise<void> {
-    const answer = await this.ref.ask({ type: 'placed', placement }, closeWaitMs)
-    if (answer !== undefined && 'error' in answer) throw answer.error
-  }
-
-  async withdraw(): Promise<{ outcome: 'settled' | 'result' | 'open'; why?: string }> {
-    const answer = (await this.ref.ask({ type: 'close', reason: 'withdrawn' }, closeWaitMs)) as CloseAnswer
-    if (answer.outcome === 'refused') return { outcome: 'open', why: answer.refusal.why }
-    const why = answer.report.notClosed.map((open) => open.why).join('; ')
-    return { outcome: answer.outcome, ...(why !== '' && { why }) }
-  }
-
-  until(
-    isTrue: (facts: AgentFacts) => boolean,
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<AgentFacts | undefined> {
-    if (isTrue(this.facts)) return Promise.resolve(this.facts)
-    return new Promise((resolve) => {
-      const end = (facts: AgentFacts | undefined) => {
-        this.#waiting.delete(tell)
-        cancel()
-        signal.removeEventListener('abort', abort)
-        resolve(facts)
-      }
-      const tell = (facts: AgentFacts | 'settled') => {
-        if (facts === 'settled') end(undefined)
-        else if (isTrue(facts)) end(facts)
-      }
-      const abort = () => end(undefined)
-      const cancel = this.#clock.after(Math.max(0, timeoutMs), abort)
-      this.#waiting.add(tell)
-      signal.addEventListener('abort', abort)
-    })
-  }
+/** A label nobody here has, with those that somebody has. */
+export function noSuchAgent(label: string, labels: readonly string[]): OperationError {
+  const none = 'This session has no agents now.'
+  return new OperationError({
+    category: 'target_not_found',
+    operation: 'close',
+    stage: 'target',
+    message: `There is no agent called ${label} here.`,
+    nextAction: labels.length === 0 ? none : `Use one of: ${labels.join(', ')}.`,
+    agent: label,
+    rollbackOccurred: false,
+  })
 }

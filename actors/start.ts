@@ -10,8 +10,8 @@ import {
   labelClaimPath,
   limits,
   type MailboxError,
-  type Placement,
   ownerPaths,
+  type Placement,
   protocol,
   type ReadyFile,
   readClaim,
@@ -20,8 +20,8 @@ import {
   unclaim,
 } from '../mailbox/index.ts'
 import { type ErrorCategory, OperationError } from './operation-error.ts'
-import type { AgentRunner, SessionStore } from './ports.ts'
 import type { OwnedAgentPorts } from './owned-agent.ts'
+import type { AgentRunner, SessionStore } from './ports.ts'
 import type { AgentFacts } from './row.ts'
 
 /** One task for one new agent. */
@@ -57,10 +57,16 @@ export interface StartPorts<Launch> extends OwnedAgentPorts {
   readonly adopt: (generation: GenerationFile) => Promise<StartedActor>
 }
 
+/** What taking a start back came to. `result`: one was written meanwhile, and counts. */
+export interface Withdrawal {
+  readonly outcome: 'settled' | 'result' | 'open'
+  readonly why?: string
+}
+
 /** The actor of an agent that is being started. */
 export interface StartedActor {
   placed(placement: Placement): Promise<void>
-  withdraw(): Promise<{ readonly outcome: 'settled' | 'result' | 'open'; readonly why?: string }>
+  withdraw(): Promise<Withdrawal>
   /** Waits for a fact; undefined when the time ran out or the wait was aborted. */
   until(
     isTrue: (facts: AgentFacts) => boolean,
@@ -157,11 +163,16 @@ async function prepare<Launch>(
       sessions.remove(session)
     }
     if (error instanceof OperationError) throw error
-    throw failure('internal_failure', 'mailbox', `The agent could not be set up: ${(error as Error).message}`, {
-      nextAction: 'Nothing was started. Mend the cause named here, then delegate again.',
-      rollbackOccurred: !remains,
-      cause: error,
-    })
+    throw failure(
+      'internal_failure',
+      'mailbox',
+      `The agent could not be set up: ${(error as Error).message}`,
+      {
+        nextAction: 'Nothing was started. Mend the cause named here, then delegate again.',
+        rollbackOccurred: !remains,
+        cause: error,
+      },
+    )
   }
 }
 

@@ -23,7 +23,8 @@ export class Sandbox {
     this.agentDirectory = join(this.directory, 'agent')
     this.project = join(this.directory, 'project')
     this.script = join(this.directory, 'script.json')
-    for (const path of [this.home, this.agentDirectory, this.project]) mkdirSync(path, { mode: 0o700 })
+    for (const path of [this.home, this.agentDirectory, this.project])
+      mkdirSync(path, { mode: 0o700 })
     this.rules = rules
   }
 
@@ -79,7 +80,11 @@ export class PiProcess {
 
   constructor(options: PiOptions) {
     const { sandbox, session, extensions = [], args = [], env } = options
-    const extensionFlags = [packageDirectory, join(here, 'scripted-model.ts'), ...extensions].flatMap((path) => ['-e', path])
+    const extensionFlags = [
+      packageDirectory,
+      join(here, 'scripted-model.ts'),
+      ...extensions,
+    ].flatMap((path) => ['-e', path])
     this.#child = spawn(
       process.execPath,
       [
@@ -122,7 +127,10 @@ export class PiProcess {
   }
 
   /** Sends a command and waits for its answer. */
-  async request(type: string, more: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
+  async request(
+    type: string,
+    more: Record<string, unknown> = {},
+  ): Promise<Record<string, unknown>> {
     const id = `${type}-${this.events.length}-${Math.round(performance.now())}`
     this.send({ id, type, ...more })
     const answer = await this.event((event) => event.type === 'response' && event['id'] === id)
@@ -138,7 +146,10 @@ export class PiProcess {
   /** Waits for a fact about this process. Fails when the process ends, or takes too long. */
   until<T>(fact: () => T | undefined | false, timeoutMs: number = 60_000): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => end(new Error(`Pi took over ${timeoutMs} ms. ${this.#state()}`)), timeoutMs)
+      const timer = setTimeout(
+        () => end(new Error(`Pi took over ${timeoutMs} ms. ${this.#state()}`)),
+        timeoutMs,
+      )
       const look = () => {
         const value = fact()
         if (value !== undefined && value !== false) {

@@ -37,7 +37,8 @@ export default function scriptedModelExtension(pi: ExtensionAPI): void {
     baseUrl: 'http://127.0.0.1:9', // never asked
     apiKey: 'unused',
     api: 'scripted-model',
-    streamSimple: (model, context, options) => answer(model, ruleFor(script, used, context), options?.signal),
+    streamSimple: (model, context, options) =>
+      answer(model, ruleFor(script, used, context), options?.signal),
     models: [
       {
         id: 'actor',
@@ -52,7 +53,11 @@ export default function scriptedModelExtension(pi: ExtensionAPI): void {
   })
 }
 
-function ruleFor(script: readonly ScriptRule[], used: Map<ScriptRule, number>, context: Context): ScriptRule {
+function ruleFor(
+  script: readonly ScriptRule[],
+  used: Map<ScriptRule, number>,
+  context: Context,
+): ScriptRule {
   const newest = textOf(context.messages.at(-1))
   const rule = script.find(
     (candidate) =>

@@ -96,7 +96,8 @@ export class Outbox<R extends MailboxRecord> {
     const running = this.#running.get(id)
     if (running !== undefined) return running.then(asDuplicate)
     const bytes = encode(record)
-    if (bytes.length > this.#bytesMax) return Promise.resolve(tooLarge(record, bytes, this.#bytesMax))
+    if (bytes.length > this.#bytesMax)
+      return Promise.resolve(tooLarge(record, bytes, this.#bytesMax))
     const admission = this.#admit(record, bytes).finally(() => this.#running.delete(id))
     this.#running.set(id, admission)
     return admission
@@ -132,7 +133,8 @@ export class Outbox<R extends MailboxRecord> {
       this.#sweep(draft)
       const { code } = error as MailboxError
       // Without its directory nothing can have been linked; any other failure leaves that open.
-      if (code === 'DROVER_MAILBOX_GONE') return { outcome: 'refused', error: error as MailboxError }
+      if (code === 'DROVER_MAILBOX_GONE')
+        return { outcome: 'refused', error: error as MailboxError }
       return this.#unknown(id, error as MailboxError)
     } finally {
       passOn()

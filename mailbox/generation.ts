@@ -62,8 +62,7 @@ export async function createGeneration(
 
 /** Removes what a dead runtime left half built. Only the holder of this owner's lease may call it. */
 export function sweepStarting(fs: MailboxFs, owner: OwnerPaths): void {
-  for (const name of listGenerations(fs, owner.starting))
-    fs.removeTree(`${owner.starting}/${name}`)
+  for (const name of listGenerations(fs, owner.starting)) fs.removeTree(`${owner.starting}/${name}`)
   for (const name of fs.list(owner.drafts) ?? []) fs.remove(`${owner.drafts}/${name}`)
 }
 

@@ -25,7 +25,13 @@ export {
   settleGeneration,
   sweepStarting,
 } from './generation.ts'
-export { Journal, type JournalOptions, type Quarantined, type Scan, sameIdentity } from './journal.ts'
+export {
+  Journal,
+  type JournalOptions,
+  type Quarantined,
+  type Scan,
+  sameIdentity,
+} from './journal.ts'
 export {
   type GenerationPaths,
   generationPaths,

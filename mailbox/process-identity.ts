@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { MailboxError } from './errors.ts'
-import type { ProcessIdentity, Processes, ProcessPresence } from './ports.ts'
+import type { Processes, ProcessIdentity, ProcessPresence } from './ports.ts'
 
 /** What a platform must tell. The judgement over it is the same everywhere. */
 interface ProcessTable {
@@ -135,7 +135,10 @@ function readLine(path: string): string | undefined {
 
 function macTable(): ProcessTable {
   const run = (command: string, args: readonly string[]) =>
-    execFileSync(command, args, { encoding: 'utf8', env: { LC_ALL: 'C', PATH: '/bin:/usr/bin:/usr/sbin' } })
+    execFileSync(command, args, {
+      encoding: 'utf8',
+      env: { LC_ALL: 'C', PATH: '/bin:/usr/bin:/usr/sbin' },
+    })
   const hardware = run('/usr/sbin/ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice'])
   return {
     host: /"IOPlatformUUID" = "([^"]+)"/.exec(hardware)?.[1] ?? hostname(),

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
-import { ManagedAgent, Observation, Owner, type OwnAgents } from '../actors/index.ts'
+import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
+import { ManagedAgent, Observation, type OwnAgents, Owner } from '../actors/index.ts'
 import {
   type Clock,
   diskFs,
@@ -119,5 +119,3 @@ export async function openManaged(
   if (agent === 'leave') host.leave()
   return { agent, left: host.left }
 }
-
-export type { ExtensionContext }

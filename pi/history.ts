@@ -60,7 +60,10 @@ export class History {
       const length = readSync(descriptor, buffer, 0, buffer.length, position)
       if (length === 0) break
       position += length
-      const bytes = rest.length === 0 ? buffer.subarray(0, length) : Buffer.concat([rest, buffer.subarray(0, length)])
+      const bytes =
+        rest.length === 0
+          ? buffer.subarray(0, length)
+          : Buffer.concat([rest, buffer.subarray(0, length)])
       const end = bytes.lastIndexOf(0x0a) + 1 // a line without its end is not there yet
       this.#scan(bytes.subarray(0, end))
       this.#offset += end
@@ -71,7 +74,8 @@ export class History {
   #scan(lines: Buffer): void {
     if (!lines.includes(resultMessageType)) return
     for (const line of lines.toString().split('\n'))
-      if (line.includes(resultMessageType)) for (const key of deliveriesIn(line)) this.#found.add(key)
+      if (line.includes(resultMessageType))
+        for (const key of deliveriesIn(line)) this.#found.add(key)
   }
 }
 

@@ -59,7 +59,10 @@ export class HostGate {
     pi.on('message_end', (_, ctx) => this.#see(ctx))
     pi.on('session_shutdown', () => this.#forget())
     // 1.x says by itself when a run is over; 0.73.1 knows no such event and never fires it.
-    const onAny = pi.on as (event: string, handler: (event: unknown, ctx: ExtensionContext) => void) => void
+    const onAny = pi.on as (
+      event: string,
+      handler: (event: unknown, ctx: ExtensionContext) => void,
+    ) => void
     onAny.call(pi, 'agent_settled', (_, ctx) => {
       this.#see(ctx)
       for (const hold of ['retry', 'after-run', 'own-message'] as const) this.#release(hold)
@@ -140,7 +143,8 @@ export class HostGate {
   #runBegan(ctx: ExtensionContext): void {
     this.#isRunning = true
     this.#end = undefined
-    for (const hold of ['preflight', 'retry', 'after-run', 'own-message'] as const) this.#release(hold)
+    for (const hold of ['preflight', 'retry', 'after-run', 'own-message'] as const)
+      this.#release(hold)
     this.#see(ctx)
   }
 
@@ -148,7 +152,8 @@ export class HostGate {
     this.#isRunning = false
     this.#end = runEnd(messages)
     this.#errorsInRow = this.#end.outcome === 'failed' ? this.#errorsInRow + 1 : 0
-    const backOffMs = this.#end.outcome === 'failed' ? retryBackOffMs(ctx, this.#errorsInRow) : undefined
+    const backOffMs =
+      this.#end.outcome === 'failed' ? retryBackOffMs(ctx, this.#errorsInRow) : undefined
     if (backOffMs !== undefined) this.#hold('retry', backOffMs + retryMarginMs)
     this.#hold('after-run', afterRunMs)
     this.#see(ctx)
@@ -189,7 +194,9 @@ function runEnd(messages: readonly Message[]): RunEnd {
     return { outcome: 'failed', message: last.errorMessage ?? 'The model call failed.' }
   if (messages.at(-1) === last) return { outcome: 'answered', text: textOf(last) }
   // A tool ended the run: the last thing the assistant said in words is its answer.
-  const spoken = messages.findLast((message) => message.role === 'assistant' && /\S/.test(textOf(message)))
+  const spoken = messages.findLast(
+    (message) => message.role === 'assistant' && /\S/.test(textOf(message)),
+  )
   return { outcome: 'answered', text: spoken === undefined ? '' : textOf(spoken) }
 }
 
@@ -218,7 +225,12 @@ export function hostMode(ctx: ExtensionContext): HostMode {
 export const agentDirectory: () => string = getAgentDir
 
 /** Chooses id and file of a new session as the host would, writing nothing. */
-export function planSession(cwd: string): { id: string; file: string; directory: string; header: object } {
+export function planSession(cwd: string): {
+  id: string
+  file: string
+  directory: string
+  header: object
+} {
   const manager: Sessions = SessionManager.create(cwd)
   const file = manager.getSessionFile()
   const header = manager.getHeader()

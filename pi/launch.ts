@@ -78,7 +78,18 @@ export function headlessLaunch(plan: LaunchPlan): Launch {
   }
 }
 
-const valueless = new Set(['--no-extensions', '-ne', '--no-skills', '-ns', '--no-prompt-templates', '-np', '--no-themes', '--no-context-files', '-nc', '--offline'])
+const valueless = new Set([
+  '--no-extensions',
+  '-ne',
+  '--no-skills',
+  '-ns',
+  '--no-prompt-templates',
+  '-np',
+  '--no-themes',
+  '--no-context-files',
+  '-nc',
+  '--offline',
+])
 
 /** Our own package, and what the lead's command line says about extensions and resources, made absolute. */
 export function inheritedExtensions(argv: readonly string[], cwd: string): string[] {

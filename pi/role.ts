@@ -19,7 +19,11 @@ import {
  */
 export type Role =
   | { readonly role: 'lead' }
-  | { readonly role: 'managed'; readonly generation: GenerationFile; readonly paths: GenerationPaths }
+  | {
+      readonly role: 'managed'
+      readonly generation: GenerationFile
+      readonly paths: GenerationPaths
+    }
   /** The session is an agent's, and this process is not that agent. */
   | { readonly role: 'bystander'; readonly why: string }
 
@@ -37,10 +41,15 @@ export function roleOf(
   const generation = readGeneration(fs, paths)
   if (generation === 'absent') return { role: 'lead' } // settled, or its start never came to be
   if (generation === 'unreadable')
-    return { role: 'bystander', why: 'The mailbox of the agent this session belongs to cannot be read.' }
+    return {
+      role: 'bystander',
+      why: 'The mailbox of the agent this session belongs to cannot be read.',
+    }
   const ready = readReady(fs, paths)
-  const isIts = ready === 'absent' || (ready !== 'unreadable' && isOwnProcess(processes, ready.runtime))
-  if (isIts && generation.identity.session === session) return { role: 'managed', generation, paths }
+  const isIts =
+    ready === 'absent' || (ready !== 'unreadable' && isOwnProcess(processes, ready.runtime))
+  if (isIts && generation.identity.session === session)
+    return { role: 'managed', generation, paths }
   const { label } = generation.identity
   return {
     role: 'bystander',

@@ -5,8 +5,8 @@ import type {
 } from '@mariozechner/pi-coding-agent'
 import type { OwnAgents } from '../actors/index.ts'
 import { openManaged, openWorld, type Serving, type World } from './compose.ts'
-import { HostGate } from './host.ts'
-import { agentToolName, registerAgentTool } from './lead/agent-tool.ts'
+import type { HostGate } from './host.ts'
+import { registerAgentTool } from './lead/agent-tool.ts'
 import { Delegation } from './lead/delegation.ts'
 import { boundErrorLog } from './managed/error-log.ts'
 import { type Role, roleOf } from './role.ts'
@@ -66,7 +66,10 @@ export class DroverSession {
 
   async #lead(world: World, ctx: ExtensionContext): Promise<void> {
     const session = ctx.sessionManager.getSessionId()
-    const delegation = new Delegation(this.#pi, world, this.#gate, { rootSession: session, depth: 0 })
+    const delegation = new Delegation(this.#pi, world, this.#gate, {
+      rootSession: session,
+      depth: 0,
+    })
     this.#delegation = delegation
     registerAgentTool(this.#pi, delegation)
     await delegation.resume(ctx)
@@ -74,8 +77,14 @@ export class DroverSession {
 
   async #serve(world: World, ctx: ExtensionContext, { generation, paths }: Managed): Promise<void> {
     const { root: rootSession, depth } = generation
-    const delegation = new Delegation(this.#pi, world, this.#gate, { rootSession, depth, definition: generation.definition })
-    const ownAgents = delegation.mayDelegate(ctx) ? await this.#delegating(delegation, ctx) : undefined
+    const delegation = new Delegation(this.#pi, world, this.#gate, {
+      rootSession,
+      depth,
+      definition: generation.definition,
+    })
+    const ownAgents = delegation.mayDelegate(ctx)
+      ? await this.#delegating(delegation, ctx)
+      : undefined
     this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
     this.#serving = await openManaged(world, this.#pi, this.#gate, generation, paths, ownAgents)
   }
@@ -92,5 +101,3 @@ function notify(ctx: ExtensionContext, text: string): void {
   if (ctx.hasUI) ctx.ui.notify(text, 'warning')
   else console.error(text)
 }
-
-export { agentToolName }

@@ -1,6 +1,6 @@
+import { mkdirSync } from 'node:fs'
 import type { SessionStore } from '../actors/index.ts'
 import { MailboxError, type MailboxFs } from '../mailbox/index.ts'
-import { mkdirSync } from 'node:fs'
 import { planSession } from './host.ts'
 
 /** Sessions of agents, in the host's own folder: header first, so that the agent has an identity before it runs. */

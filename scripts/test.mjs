@@ -11,7 +11,9 @@ const lanes = {
 
 const [lane, ...only] = process.argv.slice(2)
 if (!Object.hasOwn(lanes, lane)) {
-  console.error(`usage: node scripts/test.mjs ${Object.keys(lanes).join('|')} [part of a file name …]`)
+  console.error(
+    `usage: node scripts/test.mjs ${Object.keys(lanes).join('|')} [part of a file name …]`,
+  )
   process.exit(2)
 }
 

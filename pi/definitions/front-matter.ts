@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml'
+import { quoted } from './diagnostic.ts'
 import { keyTable, meaningOf } from './fields.ts'
 
 /** One key of the front matter, with what YAML made of its value. */
@@ -140,10 +141,16 @@ function readKeyByKey(lines: readonly string[], firstLine: number): readonly Ent
       return { line: firstLine + index, problem: 'this line is no `key: value` and continues none' }
     if (chunks.length > keysMax) return { line: firstLine, problem: `more than ${keysMax} keys` }
   }
-  return chunks.map(readChunk)
+  const entries: Entry[] = []
+  for (const chunk of chunks) {
+    const entry = readChunk(chunk)
+    if ('problem' in entry) return entry
+    entries.push(entry)
+  }
+  return entries
 }
 
-function readChunk(chunk: Chunk): Entry {
+function readChunk(chunk: Chunk): Entry | Unreadable {
   const asWritten = one(readYaml(chunk.lines.join('\n'), chunk.line))
   if (!('problem' in asWritten)) return asWritten
   const spaced = chunk.lines.map((line) =>
@@ -152,6 +159,12 @@ function readChunk(chunk: Chunk): Entry {
   const untabbed = one(readYaml(spaced.join('\n'), chunk.line))
   if (!('problem' in untabbed))
     return { ...untabbed, doubt: 'tabs in front of text count as two spaces' }
+  const hidden = chunk.lines.findIndex((line, index) => index > 0 && looksLikeLimit(line))
+  if (hidden !== -1)
+    return {
+      line: chunk.line + hidden,
+      problem: `a limit inside the value of ${quoted(chunk.key)}, which cannot be read (${asWritten.problem})`,
+    }
   const text = freeText(chunk)
   if (text === undefined)
     return { key: chunk.key, line: chunk.line, value: undefined, broken: asWritten.problem }
@@ -164,19 +177,21 @@ function readChunk(chunk: Chunk): Entry {
   }
 }
 
-/** The value of a key that takes free text and limits nothing, as its writer will have meant it. */
+/** A limit indented by mistake belongs to the value above it. Where that is lost, the limit would be lost too. */
+function looksLikeLimit(line: string): boolean {
+  const found = keyLine.exec(line.replace(/^[\s{[,-]+/, ''))
+  const meaning = found ? meaningOf(unquoted(found[1] ?? '')) : undefined
+  if (meaning?.type === 'known') return keyTable[meaning.key].unreadable !== 'ignore'
+  return meaning?.type === 'retired' || meaning?.limits !== undefined
+}
+
+/** The value of a key that takes free text, as its writer will have meant it. */
 function freeText(chunk: Chunk): string | undefined {
   const meaning = meaningOf(chunk.key)
   if (meaning.type !== 'known' || !['text', 'model'].includes(keyTable[meaning.key].kind))
     return undefined
   const more = chunk.lines.slice(1)
-  // A limit indented by mistake is not text: it would be gone.
-  const hidesKey = more.some((line) => {
-    const found = keyLine.exec(line.trim())
-    const hidden = found ? meaningOf(unquoted(found[1] ?? '')) : undefined
-    return hidden !== undefined && (hidden.type !== 'unknown' || hidden.limits !== undefined)
-  })
-  if (hidesKey || more.some((line) => /^[-\]}]/.test(line))) return undefined
+  if (more.some((line) => /^[-\]}]/.test(line))) return undefined
   return [chunk.rest, ...more]
     .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
     .filter((line) => line !== '')

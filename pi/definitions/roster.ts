@@ -96,25 +96,25 @@ export function resolveDefinition(roster: Roster, name: string): Resolution {
     .map((candidate) => candidate.name)
   const refuse = (reason: UnresolvedDefinition['reason'], why: string): Resolution => ({
     reason,
-    message: `definition ${quoted(name)} ${why}. ${available(known, roster)}`,
+    message: `definition ${quoted(name)} ${why} ${available(known, roster)}`,
     known,
   })
   if (definition?.unavailable !== undefined)
-    return refuse('unavailable', `cannot be used: ${definition.unavailable} (${definition.path})`)
+    return refuse('unavailable', `cannot be used: ${definition.unavailable} (${definition.path}).`)
   if (definition !== undefined) {
     const { path, line } = definition.origins.enabled ?? { path: definition.path, line: 1 }
-    return refuse('disabled', `is disabled (${path}:${line})`)
+    return refuse('disabled', `is disabled (${path}:${line}).`)
   }
   const shut = roster.excluded.find((candidate) => candidate.name === name)
   if (shut) {
     const first = shut.diagnostics[0]
     return refuse(
       'excluded',
-      `cannot be read: ${first?.message} (${shut.path}:${first?.line ?? 1})`,
+      `cannot be read: ${first?.message} (${shut.path}:${first?.line ?? 1}).`,
     )
   }
   const near = nearMatch(name.trim().toLowerCase(), known)
-  if (near === undefined) return refuse('unknown', 'is not known')
+  if (near === undefined) return refuse('unknown', 'is not known.')
   return { ...refuse('unknown', `is not known; did you mean ${quoted(near)}?`), near }
 }
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
 import { Type } from 'typebox'
-import type { CloseReport, Delegated, OperationFailure, Row } from '../../actors/index.ts'
+import type { CloseReport, Delegated, OperationFailure } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 import type { Delegation } from './delegation.ts'
 import { asFailure, failureText, invalidRequest } from './errors.ts'
@@ -16,7 +16,8 @@ const parameters = Type.Object({
   action: Type.Unsafe<string>({
     type: 'string',
     enum: [...actions],
-    description: 'list: definitions and agents. delegate: start an agent on a task. close: end an agent.',
+    description:
+      'list: definitions and agents. delegate: start an agent on a task. close: end an agent.',
   }),
   definition: Type.Optional(
     Type.String({ description: 'delegate: name of a definition, exactly as list shows it.' }),
@@ -29,18 +30,23 @@ const parameters = Type.Object({
   ),
   label: Type.Optional(
     Type.String({
-      description: 'delegate: name for the new agent, a-z 0-9 _ -, at most 32. Left out: taken from the definition.',
+      description:
+        'delegate: name for the new agent, a-z 0-9 _ -, at most 32. Left out: taken from the definition.',
     }),
   ),
   cwd: Type.Optional(
-    Type.String({ description: 'delegate: directory the agent works in. Left out: the current one.' }),
+    Type.String({
+      description: 'delegate: directory the agent works in. Left out: the current one.',
+    }),
   ),
   timeoutMs: Type.Optional(
     Type.Number({
       description: `delegate: limit for the start alone, ${limits.startBudgetLowestMs} to ${limits.startBudgetHighestMs} ms, default ${limits.startBudgetMs}. The work itself has no limit.`,
     }),
   ),
-  agent: Type.Optional(Type.String({ description: 'close: label of the agent, exactly as list shows it.' })),
+  agent: Type.Optional(
+    Type.String({ description: 'close: label of the agent, exactly as list shows it.' }),
+  ),
 })
 
 const description = [
@@ -72,7 +78,10 @@ export function registerAgentTool(pi: ExtensionAPI, delegation: Delegation): voi
         return { content: [{ type: 'text', text }], details }
       } catch (error) {
         const failure = asFailure(error, operationOf(given))
-        return { content: [{ type: 'text', text: failureText(failure) }], details: { error: failure } }
+        return {
+          content: [{ type: 'text', text: failureText(failure) }],
+          details: { error: failure },
+        }
       }
     },
   })
@@ -84,6 +93,7 @@ export function registerAgentTool(pi: ExtensionAPI, delegation: Delegation): voi
 
 function isWellTyped(given: unknown): given is { action: string } {
   if (typeof given !== 'object' || given === null) return false
+  if (!isAction((given as { action?: unknown }).action)) return false
   return Object.entries(given).every(([name, value]) =>
     name === 'timeoutMs' ? typeof value === 'number' : typeof value === 'string',
   )
@@ -94,8 +104,11 @@ const hasError = (details: unknown): boolean =>
 
 function operationOf(given: unknown): string {
   const action = (given as { action?: unknown } | null)?.action
-  return typeof action === 'string' && (actions as readonly string[]).includes(action) ? action : 'agent'
+  return isAction(action) ? action : agentToolName
 }
+
+const isAction = (action: unknown): action is AgentRequest['action'] =>
+  (actions as readonly unknown[]).includes(action)
 
 interface Answer {
   readonly text: string
@@ -127,7 +140,11 @@ function directory(given: string | undefined, base: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory()) return path
   const what = found === undefined ? 'does not exist' : 'is not a directory'
-  throw invalidRequest('delegate', `cwd ${path} ${what}.`, 'Give an existing directory, or leave cwd out.')
+  throw invalidRequest(
+    'delegate',
+    `cwd ${path} ${what}.`,
+    'Give an existing directory, or leave cwd out.',
+  )
 }
 
 async function list(delegation: Delegation, ctx: ExtensionContext): Promise<Answer> {
@@ -170,9 +187,9 @@ function closedAnswer(agent: string, report: CloseReport): Answer {
   const lines = [
     `agent=${agent} closed; what it was doing is discarded.`,
     ...(below.length > 0 ? [`Closed with it: ${below.join(', ')}.`] : []),
-    ...(report.kept.length > 0 ? [`Results nobody had read are kept in: ${report.kept.join(', ')}.`] : []),
+    ...(report.kept.length > 0
+      ? [`Results nobody had read are kept in: ${report.kept.join(', ')}.`]
+      : []),
   ]
   return { text: lines.join('\n'), details: { action: 'close', agent, ...report } }
 }
-
-export type { Row }

@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
 import type { CloseReport, Delegated, Owner, OwnerRole, Row } from '../../actors/index.ts'
-import { survey } from '../../actors/index.ts'
+import { noSuchAgent, survey } from '../../actors/index.ts'
 import { limits, ownerPaths } from '../../mailbox/index.ts'
 import { openOwner, type World } from '../compose.ts'
 import {
@@ -53,8 +53,12 @@ export class Delegation {
 
   /** Takes up what an earlier life of this session left. One that never delegated leaves nothing and opens nothing. */
   async resume(ctx: ExtensionContext): Promise<void> {
+    if (this.#hasDelegated(ctx)) await this.owner(ctx)
+  }
+
+  #hasDelegated(ctx: ExtensionContext): boolean {
     const { directory } = ownerPaths(this.#world.root, ctx.sessionManager.getSessionId())
-    if (this.#world.fs.entry(directory) !== undefined) await this.owner(ctx)
+    return this.#world.fs.entry(directory) !== undefined
   }
 
   async end(): Promise<void> {
@@ -100,12 +104,20 @@ export class Delegation {
     const launch = this.#launch(request.definition, ctx)
     const owner = await this.owner(ctx)
     const { definition, task, label, cwd, timeoutMs = limits.startBudgetMs } = request
-    const order = { definition, task, cwd, timeoutMs, launch, ...(label !== undefined && { label }) }
+    const order = {
+      definition,
+      task,
+      cwd,
+      timeoutMs,
+      launch,
+      ...(label !== undefined && { label }),
+    }
     return owner.delegate(order, signal ?? new AbortController().signal)
   }
 
   /** @throws OperationError - see `Owner.close` */
   async close(label: string, ctx: ExtensionContext): Promise<CloseReport> {
+    if (!this.#hasDelegated(ctx)) throw noSuchAgent(label, [])
     const owner = await this.owner(ctx)
     return owner.close(label)
   }
@@ -126,7 +138,11 @@ export class Delegation {
   #launch(name: string, ctx: ExtensionContext): Launch {
     const resolved = resolveDefinition(this.#roster(ctx), name)
     if (!('definition' in resolved))
-      throw invalidRequest('delegate', resolved.message, 'Use a definition from the list, exactly as written.')
+      throw invalidRequest(
+        'delegate',
+        resolved.message,
+        'Use a definition from the list, exactly as written.',
+      )
     const { definition } = resolved
     const body = expandBody(definition)
     if ('problem' in body)
@@ -170,7 +186,8 @@ export class Delegation {
     return {
       ...roster,
       definitions: roster.definitions.filter(
-        ({ name, enabled, agents = [] }) => enabled && agents.length === 0 && allowed.includes(name),
+        ({ name, enabled, agents = [] }) =>
+          enabled && agents.length === 0 && allowed.includes(name),
       ),
     }
   }
@@ -183,7 +200,19 @@ function toolsOf({ tools, agents = [] }: Definition): readonly string[] | undefi
 }
 
 function listed(definition: Definition): ListedDefinition {
-  const { name, description, source, path, model, thinking, tools, skills, agents, enabled, unavailable } = definition
+  const {
+    name,
+    description,
+    source,
+    path,
+    model,
+    thinking,
+    tools,
+    skills,
+    agents,
+    enabled,
+    unavailable,
+  } = definition
   return {
     name,
     ...(description !== undefined && { description }),

@@ -2,7 +2,11 @@ import { OperationError, type OperationFailure } from '../../actors/index.ts'
 import { MailboxError } from '../../mailbox/index.ts'
 
 /** A refusal of a request that is wrong in itself. */
-export function invalidRequest(operation: string, message: string, nextAction: string): OperationError {
+export function invalidRequest(
+  operation: string,
+  message: string,
+  nextAction: string,
+): OperationError {
   return new OperationError({
     category: 'invalid_request',
     operation,
@@ -30,7 +34,12 @@ export function asFailure(error: unknown, operation: string): OperationFailure {
 }
 
 /** What a model is shown of a failure: what is wrong, and what it may do. */
-export function failureText({ category, message, nextAction, cleanupCause }: OperationFailure): string {
+export function failureText({
+  category,
+  message,
+  nextAction,
+  cleanupCause,
+}: OperationFailure): string {
   const cleanup = cleanupCause === undefined ? '' : `\nNot cleaned up: ${cleanupCause}`
   return `${category}: ${message}${cleanup}\nNext: ${nextAction}`
 }

@@ -1,5 +1,5 @@
-import { limits } from '../../mailbox/index.ts'
 import { z } from 'zod'
+import { limits } from '../../mailbox/index.ts'
 import { invalidRequest } from './errors.ts'
 
 /** What the `agent` tool can be asked for. */
@@ -59,5 +59,9 @@ export function parseRequest(given: unknown): AgentRequest {
   const fields = Object.keys(shape.shape).map((name) =>
     (shape.shape as Record<string, z.ZodType>)[name]?.isOptional() ? `${name}?` : name,
   )
-  throw invalidRequest(action, `${problems.join('; ')}.`, `Fields of ${action}: ${fields.join(', ')}.`)
+  throw invalidRequest(
+    action,
+    `${problems.join('; ')}.`,
+    `Fields of ${action}: ${fields.join(', ')}.`,
+  )
 }

@@ -1,7 +1,13 @@
 import type { Row } from '../../actors/index.ts'
 
 /** An agent as `list` shows it; absent fields are omitted. */
-export function listedAgent({ agent, state, starting, actions, facts }: Row): Record<string, unknown> {
+export function listedAgent({
+  agent,
+  state,
+  starting,
+  actions,
+  facts,
+}: Row): Record<string, unknown> {
   const { generation, assignment, ready, cleanupError, diagnostic } = facts
   const { identity, definition } = generation
   const { placement, task } = assignment

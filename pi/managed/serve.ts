@@ -19,7 +19,9 @@ export function registerServeCommand(
     async handler() {
       const left = serving()
       if (left === undefined)
-        throw new Error(`/${serveCommand} runs agents that Drover started; this session is not one of them.`)
+        throw new Error(
+          `/${serveCommand} runs agents that Drover started; this session is not one of them.`,
+        )
       const letGo = clock.after(forEverMs, () => {}) // nothing else keeps a process without a terminal alive
       try {
         await left

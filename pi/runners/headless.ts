@@ -6,8 +6,8 @@ import {
   type GenerationPaths,
   limits,
   type Placement,
-  type ProcessIdentity,
   type Processes,
+  type ProcessIdentity,
 } from '../../mailbox/index.ts'
 import { generationVariable, type Launch } from '../launch.ts'
 
@@ -75,9 +75,13 @@ export class HeadlessRunner implements AgentRunner<Launch> {
 
   async stop(place: AgentPlace): Promise<Stopped> {
     const { process } = place.placement
-    if (process === undefined) return { outcome: 'unproven', why: 'where its process is was never recorded' }
+    if (process === undefined)
+      return { outcome: 'unproven', why: 'where its process is was never recorded' }
     if (this.#processes.presence(process) === 'unknown')
-      return { outcome: 'unproven', why: `process ${process.pid} belongs to another machine or container` }
+      return {
+        outcome: 'unproven',
+        why: `process ${process.pid} belongs to another machine or container`,
+      }
     // Listed before it is ended: children of a killed process belong to nobody.
     const below = (await this.processes(place)).filter(({ pid }) => pid !== process.pid)
     const ended: ProcessIdentity[] = []
@@ -90,7 +94,10 @@ export class HeadlessRunner implements AgentRunner<Launch> {
     for (const child of unique([...below, ...(await this.processes(place))])) {
       if (this.#processes.signal(child, 'SIGKILL') === 'sent') ended.push(child)
       if (!(await this.#goneWithin(child, limits.stopGraceMs)))
-        return { outcome: 'unproven', why: `its child process ${child.pid} did not end when killed` }
+        return {
+          outcome: 'unproven',
+          why: `its child process ${child.pid} did not end when killed`,
+        }
     }
     return { outcome: 'gone', ended }
   }
@@ -127,7 +134,9 @@ function spawned(child: ChildProcess): Promise<void> {
 }
 
 function unique(processes: readonly ProcessIdentity[]): ProcessIdentity[] {
-  return [...new Map(processes.map((process) => [`${process.pid} ${process.started}`, process])).values()]
+  return [
+    ...new Map(processes.map((process) => [`${process.pid} ${process.started}`, process])).values(),
+  ]
 }
 
 /** The end of a log: so many lines, so many bytes, cut between characters. */
