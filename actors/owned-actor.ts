@@ -10,6 +10,9 @@ import type { ActorRef } from './system.ts'
 /** Closing takes the agent's answer, its end by force, and the same below it, ms. */
 const closeWaitMs = 120_000
 
+/** How long a list waits for one agent's latest facts, ms. */
+const lookWaitMs = 1_000
+
 /** One agent's actor as its owner holds it: what to tell it, its latest facts, its watch. */
 export class OwnedActor implements StartedActor {
   facts: AgentFacts
@@ -45,6 +48,13 @@ export class OwnedActor implements StartedActor {
     } catch {
       // Between two lives, or full of looks: it will find all of it in its mailbox and in the history.
     }
+  }
+
+  /** Looks now. An agent that is being closed may take longer than a list can wait: its latest facts have to do. */
+  async look(): Promise<void> {
+    try {
+      await this.#ref.ask({ type: 'look' }, lookWaitMs)
+    } catch {}
   }
 
   /** Arms the watch, if it is not armed: having none costs latency, never a record. */

@@ -100,8 +100,10 @@ export class Owner<Launch> {
     return this.#system
   }
 
-  /** The direct agents, by label. Fresh enough to show; every action checks again. */
+  /** The direct agents, by label, each looked at now. Every action checks again. */
   async rows(): Promise<readonly Row[]> {
+    if (this.#role === 'acting')
+      await Promise.all([...this.#agents.values()].map((agent) => agent.look()))
     const rows =
       this.#role === 'acting'
         ? [...this.#agents.values()].map(({ facts }) => row(facts))

@@ -1,0 +1,214 @@
+import {
+  Crashed,
+  type Ids,
+  MemoryFs,
+  type Processes,
+  type ProcessIdentity,
+  type ProcessPresence,
+} from '../../mailbox/index.ts'
+import { type ClockFace, VirtualClock } from './clock.ts'
+import { sequentialIds } from './ids.ts'
+
+export interface SpawnOptions {
+  readonly parent?: VirtualProcess
+  readonly env?: Readonly<Record<string, string>>
+  readonly ignoresTerm?: boolean
+  /** A pid that had another process before. */
+  readonly pid?: number
+}
+
+/** A signal that reached a process: always one whose identity had been verified. */
+export interface SentSignal {
+  readonly signal: 'SIGTERM' | 'SIGKILL'
+  readonly target: VirtualProcess
+  readonly by: VirtualProcess
+}
+
+/** One computer: a disk, a clock, and a table of processes that can die at any moment. */
+export class Machine {
+  readonly clock: VirtualClock = new VirtualClock()
+  readonly ids: Ids = sequentialIds()
+  readonly signals: SentSignal[] = []
+  readonly host: string = 'machine'
+  readonly namespace: string = 'pid:[1]'
+  #disk: MemoryFs
+  #boot = 1
+  #ticks = 0
+  #lastPid = 100
+  readonly #living = new Map<number, VirtualProcess>()
+  readonly #endListeners = new Set<(process: VirtualProcess) => void>()
+
+  constructor(disk: MemoryFs = new MemoryFs()) {
+    this.#disk = disk
+  }
+
+  /** The disk as nobody's process sees it: it never crashes. */
+  get disk(): MemoryFs {
+    return this.#disk
+  }
+
+  get boot(): string {
+    return `boot-${this.#boot}`
+  }
+
+  get living(): readonly VirtualProcess[] {
+    return [...this.#living.values()].filter((process) => process.isAlive)
+  }
+
+  spawn(options: SpawnOptions = {}): VirtualProcess {
+    const pid = options.pid ?? ++this.#lastPid
+    const started = String(++this.#ticks)
+    const { host, boot, namespace } = this
+    const process = new VirtualProcess(this, { host, boot, namespace, pid, started }, options)
+    this.#living.set(pid, process)
+    return process
+  }
+
+  /** Calls back when some process ends. */
+  onEnd(listener: (process: VirtualProcess) => void): () => void {
+    this.#endListeners.add(listener)
+    return () => this.#endListeners.delete(listener)
+  }
+
+  /** All processes end, and the machine comes up with this disk: what survived the power cut, or all of it. */
+  reboot(disk: MemoryFs = this.#disk): void {
+    for (const process of [...this.#living.values()]) process.end()
+    this.#disk = disk
+    this.#boot++
+  }
+
+  process(pid: number): VirtualProcess | undefined {
+    const found = this.#living.get(pid)
+    return found?.isAlive ? found : undefined
+  }
+
+  /** What this machine's kernel proves about a process. */
+  presence(wanted: ProcessIdentity): ProcessPresence {
+    if (wanted.host !== this.host) return 'unknown'
+    if (wanted.boot !== this.boot) return 'gone'
+    if (wanted.namespace !== this.namespace) return 'unknown'
+    return this.process(wanted.pid)?.identity.started === wanted.started ? 'live' : 'gone'
+  }
+
+  /** @internal for `VirtualProcess` */
+  ended(process: VirtualProcess): void {
+    const { pid } = process.identity
+    if (this.#living.get(pid) === process) this.#living.delete(pid)
+    for (const listener of [...this.#endListeners]) listener(process)
+  }
+}
+
+/**
+ * One process: everything it touches is reached through here, and once it is dead it touches nothing any more.
+ *
+ * Its file system may be set to crash at an operation; that ends the process too.
+ */
+export class VirtualProcess {
+  readonly identity: ProcessIdentity
+  readonly env: Readonly<Record<string, string>>
+  readonly ignoresTerm: boolean
+  readonly fs: MemoryFs
+  readonly clock: ClockFace
+  readonly processes: Processes
+  readonly #machine: Machine
+  #parent: VirtualProcess | undefined
+  #watches = 0
+  #isEnded = false
+
+  constructor(machine: Machine, identity: ProcessIdentity, options: SpawnOptions) {
+    this.#machine = machine
+    this.identity = identity
+    this.env = options.env ?? {}
+    this.ignoresTerm = options.ignoresTerm ?? false
+    this.#parent = options.parent
+    this.fs = machine.disk.peer()
+    this.#countWatches(this.fs)
+    this.clock = machine.clock.face()
+    this.processes = processesOf(machine, this)
+  }
+
+  get isAlive(): boolean {
+    if (!this.#isEnded) this.#notice()
+    return !this.#isEnded
+  }
+
+  /** The parent as long as it lives; orphans belong to nobody. */
+  get parent(): VirtualProcess | undefined {
+    return this.#parent?.isAlive ? this.#parent : undefined
+  }
+
+  /** Watches it has armed and not ended. */
+  get watches(): number {
+    return this.#watches
+  }
+
+  /** Throws in a process that is dead, so that it goes no further. */
+  mustLive(): void {
+    if (!this.isAlive) throw new Crashed(`process ${this.identity.pid} is dead`)
+  }
+
+  /** Ends it at once, as SIGKILL does: nothing of it runs any more, and nothing is tidied up. */
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.fs.crash()
+    this.clock.die()
+    this.#machine.ended(this)
+  }
+
+  /** Lets it die before one of its next file operations. */
+  crashAfterOperations(count: number): void {
+    this.fs.crashAt(this.fs.operations + count)
+  }
+
+  #notice(): void {
+    try {
+      this.fs.entry('/')
+    } catch {
+      this.end()
+    }
+  }
+
+  #countWatches(fs: MemoryFs): void {
+    const watch = fs.watch.bind(fs)
+    fs.watch = (path, hint) => {
+      const end = watch(path, hint)
+      let isArmed = true
+      this.#watches++
+      return () => {
+        if (isArmed) this.#watches--
+        isArmed = false
+        end()
+      }
+    }
+  }
+}
+
+function processesOf(machine: Machine, self: VirtualProcess): Processes {
+  return {
+    self: () => self.identity,
+    identify: (pid) => machine.process(pid)?.identity,
+    presence: (wanted) => machine.presence(wanted),
+    descendants(top) {
+      if (machine.presence(top) !== 'live') return []
+      const below = machine.living.filter(({ identity }) => identity.pid === top.pid)
+      for (const parent of below)
+        below.push(...machine.living.filter((process) => process.parent === parent))
+      return below.slice(1).map(({ identity }) => identity)
+    },
+    marked: (variable, value) =>
+      machine.living
+        .filter((process) => process !== self && process.env[variable] === value)
+        .map(({ identity }) => identity),
+    signal(wanted, signal) {
+      self.mustLive()
+      const presence = machine.presence(wanted)
+      const target = machine.process(wanted.pid)
+      if (presence !== 'live' || target === undefined)
+        return presence === 'live' ? 'gone' : presence
+      machine.signals.push({ signal, target, by: self })
+      if (signal === 'SIGKILL' || !target.ignoresTerm) target.end()
+      return 'sent'
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Where a run leaves its files: on a real disk, in a new directory for every round.
+ *
+ * Nothing is removed before the end: on some file systems a deletion makes the creations after it slower for minutes.
+ */
+export class Workspace {
+  readonly directory: string
+  #made = 0
+
+  constructor(parent: string) {
+    mkdirSync(parent, { recursive: true })
+    this.directory = mkdtempSync(join(parent, 'bench-'))
+  }
+
+  /** A new private directory with these below it. */
+  fresh(...below: readonly string[]): string {
+    const directory = join(this.directory, String(this.#made++))
+    mkdirSync(directory, { mode: 0o700 })
+    for (const name of below) mkdirSync(join(directory, name), { mode: 0o700 })
+    return directory
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}

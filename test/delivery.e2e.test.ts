@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  delegate,
+  delivered,
+  fact,
+  hasRecord,
+  runs,
+  sandbox,
+  sessionFile,
+  settled,
+  startPi,
+  toolAnswers,
+} from './support.ts'
+
+const killSelf = join(import.meta.dirname, 'fixtures/kill-self.ts')
+
+const work = { when: 'count the files', say: 'There are 3 files.' }
+const heard = { when: 'agent=scout', say: 'I have heard it.' }
+const start = { when: 'please start', calls: [delegate('scout', 'count the files')] }
+/** The lead stays busy after it has delegated, so that a result has to wait. */
+const busy = { when: 'accepted', hang: true }
+
+describe('a result with real Pi processes', () => {
+  it('comes from each of two agents at work at the same time, from a failing one too, once', async (t) => {
+    const place = sandbox(t, [
+      {
+        when: 'please start',
+        calls: [delegate('scout', 'count the files'), delegate('researcher', 'be silent')],
+      },
+      { when: 'accepted', say: 'They are at work.' },
+      { when: 'be silent', say: ' \n' },
+      work,
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('both results are there', () => runs(lead) >= 2 && delivered(file).length >= 2)
+    await settled(place, [lead])
+    assert.deepEqual(delivered(file).sort(), ['researcher', 'scout'])
+    assert.equal(await lead.close(), 0)
+  })
+
+  it('survives kill -9 of the lead after it is durable and before it is told', async (t) => {
+    const place = sandbox(t, [start, busy, work])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is durable', () => hasRecord(place, 'result'))
+    await lead.kill()
+    assert.deepEqual(delivered(file), [])
+    place.rules = [heard]
+    const next = startPi(place, { session: file })
+    await next.event(({ type }) => type === 'agent_end')
+    await settled(place, [next])
+    assert.deepEqual(delivered(file), ['scout'])
+    await next.close()
+  })
+
+  for (const moment of ['message_end', 'agent_end'])
+    it(`is told once although the lead kills itself at ${moment} of the message that brings it`, async (t) => {
+      const place = sandbox(t, [start, { when: 'accepted', say: 'At work.' }, work, heard])
+      const lead = startPi(place, { extensions: [killSelf], env: { KILL_SELF_AT: moment } })
+      lead.prompt('please start')
+      const file = await sessionFile(lead)
+      assert.equal(await lead.exited, 'SIGKILL')
+      assert.deepEqual(delivered(file), moment === 'message_end' ? [] : ['scout'])
+      const next = startPi(place, { session: file })
+      await settled(place, [next])
+      assert.deepEqual(delivered(file), ['scout'])
+      await next.close()
+    })
+
+  it('waits for a busy lead and comes after the person pressed Esc', async (t) => {
+    const place = sandbox(t, [start, busy, work, heard])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is durable', () => hasRecord(place, 'result'))
+    assert.deepEqual(delivered(file), [])
+    await lead.request('abort')
+    await fact('the result is told', () => runs(lead) >= 2)
+    await settled(place, [lead])
+    assert.deepEqual(delivered(file), ['scout'])
+    await lead.close()
+  })
+
+  it('comes once although the model fails before it and at the very turn it starts', async (t) => {
+    const place = sandbox(t, [
+      start,
+      { when: 'accepted', error: 'invalid key', afterMs: 1_500 },
+      { when: 'agent=scout', error: 'invalid key' },
+      work,
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is told', () => delivered(file).length > 0)
+    await settled(place, [lead])
+    lead.prompt('hello')
+    await fact('the lead goes on', () => runs(lead) >= 3)
+    assert.deepEqual(delivered(file), ['scout'])
+    await lead.close()
+  })
+
+  it('is the answer after a retried model error, not the error', async (t) => {
+    const place = sandbox(t, [
+      start,
+      { when: 'accepted', say: 'At work.' },
+      { when: 'count the files', error: 'overloaded_error', times: 1 },
+      work,
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    const told = await lead.event(
+      (event) =>
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-result',
+    )
+    assert.match(JSON.stringify(told), /There are 3 files\./)
+    await settled(place, [lead])
+    assert.deepEqual(delivered(file), ['scout'])
+    await lead.close()
+  })
+
+  it('reaches one of two windows on one session, and the other one after the first is killed', async (t) => {
+    const place = sandbox(t, [
+      start,
+      busy,
+      work,
+      {
+        when: 'please list',
+        calls: [{ name: 'agent', args: { action: 'list' } }, delegate('scout', 'more')],
+      },
+      heard,
+    ])
+    const first = startPi(place)
+    first.prompt('please start')
+    const file = await sessionFile(first)
+    await fact('the result is durable', () => hasRecord(place, 'result'))
+    const second = startPi(place, { session: file })
+    second.prompt('please list')
+    await fact('the second window answered', () => toolAnswers(second).length === 2)
+    const [refused] = toolAnswers(second).filter(({ isError }) => isError)
+    const [list] = toolAnswers(second).filter(({ isError }) => !isError)
+    assert.match(refused?.text ?? '', /Another window has this session open/)
+    assert.match(list?.text ?? '', /"agent": "scout"/)
+    assert.match(list?.text ?? '', /Another window acts/)
+    assert.deepEqual(delivered(file), [])
+    await first.kill()
+    await settled(place, [second]) // within the rescan of a lease
+    assert.deepEqual(delivered(file), ['scout'])
+    await second.close()
+  })
+})

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { PiProcess, Sandbox } from '../demo/pi-process.ts'
+import {
+  delegate,
+  delivered,
+  fact,
+  generations,
+  leftovers,
+  processesIn,
+  runs,
+  sandbox,
+  sessionFile,
+  sessionFiles,
+  settled,
+  startPi,
+  toolAnswers,
+} from './support.ts'
+
+const brokenAgent = join(import.meta.dirname, 'fixtures/broken-agent.ts')
+
+/** The record that says where the one living agent is. */
+function placement(place: Sandbox): { readonly pid: number; readonly started: string } | undefined {
+  const records = generations(place).flatMap((generation) => generation.records)
+  const placed = records.find(({ kind }) => kind === 'placed')
+  return (placed?.['placement'] as { process: { pid: number; started: string } } | undefined)
+    ?.process
+}
+
+async function answersTo(lead: PiProcess, prompt: string, count: number) {
+  const before = toolAnswers(lead).length
+  lead.prompt(prompt)
+  await fact(`the answers to ${prompt}`, () => toolAnswers(lead).length === before + count)
+  return toolAnswers(lead).slice(before)
+}
+
+describe('an agent with real Pi processes', () => {
+  it('is lost when it is killed, and its close ends what it had started', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('generalist', 'run long')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'run long', calls: [{ name: 'bash', args: { command: 'sleep 987 & sleep 986' } }] },
+      { when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] },
+      {
+        when: 'please close',
+        calls: [{ name: 'agent', args: { action: 'close', agent: 'generalist' } }],
+      },
+    ])
+    const lead = startPi(place)
+    await answersTo(lead, 'please start', 1)
+    const agent = await fact('the agent is placed', () => placement(place))
+    await fact('its shell and both children run', () => processesIn(place).length >= 5)
+    process.kill(agent.pid, 'SIGKILL')
+    await fact('it is gone', () => !processesIn(place).includes(agent.pid))
+    await fact('the lead is idle', () => runs(lead) === 1)
+    const [list] = await answersTo(lead, 'please list', 1)
+    assert.match(list?.text ?? '', /"state": "lost"/)
+    assert.ok(processesIn(place).length >= 3, 'its children outlive it')
+    const [close] = await answersTo(lead, 'please close', 1)
+    assert.equal(close?.isError, false, close?.text)
+    await settled(place, [lead])
+    await lead.close()
+  })
+
+  it('is closed in the middle of its work, and its label is free again', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'think', { label: 'deep-thought' })] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'think', hang: true },
+      { when: 'again', calls: [delegate('scout', 'think', { label: 'deep-thought' })] },
+      {
+        when: 'please close',
+        calls: [{ name: 'agent', args: { action: 'close', agent: 'deep-thought' } }],
+      },
+    ])
+    const lead = startPi(place)
+    await answersTo(lead, 'please start', 1)
+    await fact('the lead is idle', () => runs(lead) === 1)
+    const [taken] = await answersTo(lead, 'again', 1)
+    assert.match(
+      taken?.text ?? '',
+      /agent_label_exists: An agent called deep-thought exists already/,
+    )
+    await fact('the lead is idle', () => runs(lead) === 2)
+    const [close] = await answersTo(lead, 'please close', 1)
+    assert.match(close?.text ?? '', /agent=deep-thought closed/)
+    await settled(place, [lead])
+    await fact('the lead is idle', () => runs(lead) === 3)
+    const [free] = await answersTo(lead, 'again', 1)
+    assert.equal(free?.isError, false, free?.text)
+    assert.deepEqual(delivered(await sessionFile(lead)), [])
+    await lead.close()
+    assert.equal(generations(place).length, 1, 'it works on without its lead')
+  })
+
+  it('that ends at its start is reported with its last words, and nothing of it is left', async (t) => {
+    const place = sandbox(t, [{ when: 'please start', calls: [delegate('scout', 'anything')] }])
+    const lead = startPi(place, { extensions: [brokenAgent] })
+    const [answer] = await answersTo(lead, 'please start', 1)
+    assert.equal(answer?.isError, true)
+    assert.match(
+      answer?.text ?? '',
+      /pane_not_ready: The agent scout did not start: its process ended/,
+    )
+    assert.match(answer?.text ?? '', /licence server says no/)
+    assert.match(answer?.text ?? '', /Next: /)
+    await settled(place, [lead])
+    assert.equal(sessionFiles(place).length, 1, 'only the session of the lead')
+    await lead.close()
+  })
+
+  it('that never gets ready is ended when its time is up, and reported with its last words', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'anything', { timeoutMs: 5_001 })] },
+    ])
+    const lead = startPi(place, { extensions: [brokenAgent], env: { BREAK_AGENT: 'hang' } })
+    const [answer] = await answersTo(lead, 'please start', 1)
+    assert.match(answer?.text ?? '', /did not take the task within 5001 ms/)
+    assert.match(answer?.text ?? '', /waiting for a licence server/)
+    await settled(place, [lead])
+    await lead.close()
+  })
+})
+
+describe('a wrong request', () => {
+  it('is refused with what is wrong and what to do, and starts nothing', async (t) => {
+    const place = sandbox(t, [])
+    const file = join(place.project, 'a-file')
+    writeFileSync(file, '')
+    const wrong: readonly (readonly [Record<string, unknown>, RegExp])[] = [
+      [{ action: 'fly' }, /action is "fly".*\n.*list, delegate, close/],
+      [{}, /action is missing/],
+      [{ action: 'delegate', definition: 'scout' }, /task: .*\n.*Fields of delegate/],
+      [{ action: 'delegate', definition: 'scout', task: ' \n' }, /task: must not be blank/],
+      [{ action: 'delegate', definition: 'scout', task: 'x', speed: 9 }, /unknown field speed/],
+      [{ action: 'delegate', definition: 'scout', task: { a: 1 } }, /task: .*expected string/],
+      [{ action: 'delegate', definition: 'scout', task: 'x', agent: 'y' }, /unknown field agent/],
+      [
+        { action: 'delegate', definition: 'reveiwer', task: 'x' },
+        /did you mean "reviewer".*generalist, implementer/,
+      ],
+      [
+        { action: 'delegate', definition: 'scout', task: 'x', label: 'Big Name' },
+        /label: starts with a-z/,
+      ],
+      [
+        { action: 'delegate', definition: 'scout', task: 'x'.repeat(131_072) },
+        /at most 131072 are admitted/,
+      ],
+      [
+        { action: 'delegate', definition: 'scout', task: 'x', cwd: '/no/such/place' },
+        /does not exist/,
+      ],
+      [{ action: 'delegate', definition: 'scout', task: 'x', cwd: file }, /is not a directory/],
+      [{ action: 'delegate', definition: 'scout', task: 'x', timeoutMs: 5_000 }, /timeoutMs: /],
+      [{ action: 'delegate', definition: 'scout', task: 'x', timeoutMs: 300_001 }, /timeoutMs: /],
+      [{ action: 'delegate', definition: 'scout', task: 'x', timeoutMs: 'soon' }, /timeoutMs: /],
+      [{ action: 'list', agent: 'x' }, /unknown field agent/],
+      [{ action: 'close' }, /agent: /],
+      [{ action: 'close', agent: 'nobody' }, /target_not_found: There is no agent called nobody/],
+    ]
+    place.rules = [
+      { when: 'all wrong', calls: wrong.map(([args]) => ({ name: 'agent', args: { ...args } })) },
+    ]
+    const lead = startPi(place)
+    lead.prompt('all wrong')
+    await fact('the run is over', () => runs(lead) === 1)
+    const messages = lead.events
+      .filter(({ type }) => type === 'message_end')
+      .map(
+        (event) =>
+          event['message'] as { role: string; isError: boolean; content: { text: string }[] },
+      )
+      .filter(({ role }) => role === 'toolResult')
+    assert.equal(messages.length, wrong.length)
+    for (const [i, [args, expected]] of wrong.entries()) {
+      const text = messages[i]?.content[0]?.text ?? ''
+      assert.match(text, expected, JSON.stringify(args).slice(0, 200))
+      assert.match(text, /^(invalid_request|target_not_found): /)
+      assert.match(text, /\nNext: /)
+      assert.equal(messages[i]?.isError, true)
+    }
+    assert.deepEqual(generations(place), [])
+    assert.deepEqual(leftovers(place), [])
+    assert.deepEqual(processesIn(place), [lead.pid])
+    await lead.close()
+  })
+
+  it('from a session that is not saved says so', async (t) => {
+    const place = sandbox(t, [{ when: 'please start', calls: [delegate('scout', 'x')] }])
+    const lead = startPi(place, { args: ['--no-session'] })
+    const [answer] = await answersTo(lead, 'please start', 1)
+    assert.match(answer?.text ?? '', /invalid_request: This session is not saved/)
+    assert.match(answer?.text ?? '', /Next: Start Pi without --no-session/)
+    await lead.close()
+  })
+})
