@@ -33,6 +33,11 @@ export class Sandbox {
     writeFileSync(this.script, JSON.stringify(rules))
   }
 
+  /** Writes a file of the project. */
+  write(name: string, text: string): void {
+    writeFileSync(join(this.project, name), text)
+  }
+
   get env(): NodeJS.ProcessEnv {
     return {
       PATH: process.env['PATH'],
@@ -69,9 +74,14 @@ export interface PiOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
+/** Between two looks for a fact, ms. */
+const pollMs = 20
+
 /** A real Pi in RPC mode, driven line by line. */
 export class PiProcess {
   readonly events: PiEvent[] = []
+  /** Sees every event as it comes. */
+  onEvent: (event: PiEvent) => void = () => {}
   readonly exited: Promise<number | NodeJS.Signals>
   readonly #child: ChildProcess
   readonly #listeners = new Set<() => void>()
@@ -159,9 +169,11 @@ export class PiProcess {
       }
       const end = (error?: Error) => {
         clearTimeout(timer)
+        clearInterval(poll)
         this.#listeners.delete(look)
         if (error !== undefined) reject(error)
       }
+      const poll = setInterval(look, pollMs) // the fact may be one of the world outside
       this.#listeners.add(look)
       look()
     })
@@ -187,7 +199,9 @@ export class PiProcess {
       for (const line of lines) {
         // Each update repeats the whole message so far: not worth its parsing.
         if (line === '' || line.startsWith('{"type":"message_update"')) continue
-        this.events.push(JSON.parse(line) as PiEvent)
+        const event = JSON.parse(line) as PiEvent
+        this.events.push(event)
+        this.onEvent(event)
       }
       this.#tell()
     })

@@ -23,8 +23,11 @@ const afterRunMs = 100
 /** Added to a retry's back-off: a run that has not begun again by then is over, ms. */
 const retryMarginMs = 2_000
 
+/** After a session has opened, the prompt it was opened with goes first, ms. */
+const openingMs = 500
+
 /** What keeps the host from being idle although it says it is. */
-type Hold = 'preflight' | 'compaction' | 'after-run' | 'retry' | 'own-message'
+type Hold = 'opening' | 'preflight' | 'compaction' | 'after-run' | 'retry' | 'own-message'
 
 /**
  * Knows when the host is really idle and when a run is really over.
@@ -77,6 +80,11 @@ export class HostGate {
   /** Takes the context of an event that is handled elsewhere. */
   see(ctx: ExtensionContext): void {
     this.#ctx = ctx
+  }
+
+  /** Holds messages back for a moment: the session has just opened, and somebody may be about to prompt it. */
+  holdOpening(): void {
+    this.#hold('opening', openingMs)
   }
 
   isIdle(): boolean {

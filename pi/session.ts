@@ -72,6 +72,7 @@ export class DroverSession {
     })
     this.#delegation = delegation
     registerAgentTool(this.#pi, delegation)
+    this.#gate.holdOpening()
     await delegation.resume(ctx)
   }
 

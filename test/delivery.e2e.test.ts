@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { delivered, hasRecord } from '../demo/evidence.ts'
 import {
   delegate,
-  delivered,
   fact,
-  hasRecord,
   runs,
   sandbox,
   sessionFile,

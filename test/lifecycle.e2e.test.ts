@@ -2,18 +2,14 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { delivered, generations, leftovers, processesIn, sessionFiles } from '../demo/evidence.ts'
 import type { PiProcess, Sandbox } from '../demo/pi-process.ts'
 import {
   delegate,
-  delivered,
   fact,
-  generations,
-  leftovers,
-  processesIn,
   runs,
   sandbox,
   sessionFile,
-  sessionFiles,
   settled,
   startPi,
   toolAnswers,

@@ -1,0 +1,82 @@
+import type { Usage } from '../../mailbox/index.ts'
+import type { AgentHost, RunEnd } from '../index.ts'
+import type { VirtualProcess } from './machine.ts'
+
+/** A session an agent works in. Runs take the time and end in the way they are told to. */
+export class FakeAgentHost implements AgentHost {
+  /** What turns were started with. */
+  readonly texts: string[] = []
+  readonly #process: VirtualProcess
+  readonly #onLeave: () => void
+  readonly #listeners = new Set<(end: RunEnd) => void>()
+  #cancel: (() => void) | undefined
+  #isRunning = false
+  #isBlocked = false
+  hasLeft = false
+  /** How the next runs end, and after which time; without, they go on until somebody ends them. */
+  next: { readonly end: RunEnd; readonly afterMs: number } | undefined
+
+  constructor(process: VirtualProcess, onLeave: () => void = () => {}) {
+    this.#process = process
+    this.#onLeave = onLeave
+  }
+
+  tryStart(text: string): 'sent' | 'busy' {
+    this.#process.mustLive()
+    if (!this.isIdle()) return 'busy'
+    this.texts.push(text)
+    this.begin()
+    return 'sent'
+  }
+
+  /** A run begins, by a message of ours or by a person's. */
+  begin(): void {
+    this.#isRunning = true
+    const { next } = this
+    if (next) this.#cancel = this.#process.clock.after(next.afterMs, () => this.end(next.end))
+  }
+
+  /** The present run has really ended. */
+  end(end: RunEnd): void {
+    if (!this.#isRunning) return
+    this.#isRunning = false
+    this.#cancel?.()
+    queueMicrotask(() => {
+      if (!this.#process.isAlive) return
+      for (const listener of [...this.#listeners]) listener(end)
+    })
+  }
+
+  /** The host is busy with something that is no run of ours. */
+  block(isBlocked: boolean): void {
+    this.#isBlocked = isBlocked
+  }
+
+  isIdle(): boolean {
+    return !this.#isRunning && !this.#isBlocked
+  }
+
+  abort(): void {
+    this.#process.mustLive()
+    this.end({ outcome: 'aborted' })
+  }
+
+  usage(): Usage {
+    return { elapsedMs: this.#process.clock.now(), turns: this.texts.length }
+  }
+
+  onRunEnd(listener: (end: RunEnd) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get listeners(): number {
+    return this.#listeners.size
+  }
+
+  leave(): void {
+    this.#process.mustLive()
+    this.hasLeft = true
+    this.#onLeave()
+  }
+}

@@ -1,0 +1,23 @@
+export { FakeAgentHost } from './agent-host.ts'
+export { AgentProgram, type AgentWorld } from './agent-program.ts'
+export { ClockFace, VirtualClock } from './clock.ts'
+export {
+  cannotStart,
+  completes,
+  dies,
+  type Fate,
+  fails,
+  hangs,
+  longText,
+  neverReady,
+} from './fates.ts'
+export { sequentialIds } from './ids.ts'
+export { Machine, type SentSignal, type SpawnOptions, VirtualProcess } from './machine.ts'
+export { FakeOwnerHost, type SendFate } from './owner-host.ts'
+export { type OwnerHostHarness, ownerHostConformance } from './owner-host-conformance.ts'
+export * from './records.ts'
+export { FakeRunner, generationVariable, type Stage } from './runner.ts'
+export { type Conduct, type RunnerHarness, runnerConformance } from './runner-conformance.ts'
+export { FakeSessionFile } from './session-file.ts'
+export { FakeSessionStore } from './session-store.ts'
+export { Lead, type OrderTwist, type OwnerTwist, World, world } from './world.ts'

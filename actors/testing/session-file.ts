@@ -1,0 +1,51 @@
+import type { DeliveryIdentity } from '../index.ts'
+
+/** Written out, not compared by a key of ours: this is what a host's file is searched for. */
+function isSame(a: DeliveryIdentity, b: DeliveryIdentity): boolean {
+  return (
+    a.generation === b.generation &&
+    a.owner === b.owner &&
+    a.session === b.session &&
+    a.sessionFile === b.sessionFile &&
+    a.label === b.label &&
+    a.cwd === b.cwd &&
+    a.request === b.request
+  )
+}
+
+/** The file of an owner's session: what its model and its person have really been told. Outlives every process. */
+export class FakeSessionFile {
+  readonly #entries: DeliveryIdentity[] = []
+  #synced = 0
+
+  /** All that was told, in order. */
+  get entries(): readonly DeliveryIdentity[] {
+    return this.#entries
+  }
+
+  append(identities: readonly DeliveryIdentity[]): void {
+    this.#entries.push(...identities)
+  }
+
+  /** Looks, and makes durable what it found. */
+  find(wanted: readonly DeliveryIdentity[]): readonly DeliveryIdentity[] {
+    this.#synced = this.#entries.length
+    return wanted.filter((each) => this.#entries.some((entry) => isSame(entry, each)))
+  }
+
+  /** How often a generation's result was told. */
+  count(generation: string): number {
+    return this.#entries.filter((entry) => entry.generation === generation).length
+  }
+
+  /** Entries that a power cut may take away. */
+  get unsynced(): number {
+    return this.#entries.length - this.#synced
+  }
+
+  /** The power fails, and so many of the unsynced entries are there afterwards. */
+  losePower(kept: number): void {
+    this.#entries.splice(this.#synced + kept)
+    this.#synced = this.#entries.length
+  }
+}
