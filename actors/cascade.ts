@@ -6,13 +6,13 @@ import {
   generationPaths,
   type Ids,
   limits,
-  listGenerations,
   type MailboxFs,
   type NotClosed,
   Outbox,
   type OwnerPaths,
   type OwnerRecord,
   ownerPaths,
+  ownNames,
   type Processes,
   protocol,
   type Reserve,
@@ -27,6 +27,8 @@ import {
   takeLease,
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
+import { edgesBelow } from './edges.ts'
+import { ownerTree } from './owner-tree.ts'
 import type { AgentPlace, AgentRunner } from './ports.ts'
 import { lookThrough, presenceOf, until } from './presence.ts'
 
@@ -163,10 +165,15 @@ const isLost = async (ports: CascadePorts, mailbox: AgentMailbox): Promise<boole
  *
  * A result found there has lost its reader: it is kept as a file, named in the report.
  */
-export async function closeBelow(ports: CascadePorts, session: string): Promise<CloseReport> {
+async function closeBelow(ports: CascadePorts, session: string): Promise<CloseReport> {
   const { fs, ids, processes, root, runtime } = ports
   const owner = ownerPaths(root, session)
-  if (listGenerations(fs, owner.directory).length === 0) return nothing
+  if (ownNames(fs, owner.directory).length === 0) return nothing
+  const tree = ownerTree(session, edgesBelow(fs, root, session))
+  if ('refusal' in tree) {
+    const why = `its owner is contradicted (${tree.refusal}: ${tree.sessions.join(', ')}); nothing below is touched`
+    return { ...nothing, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
+  }
   const place = {
     fs,
     ids,
@@ -184,7 +191,7 @@ export async function closeBelow(ports: CascadePorts, session: string): Promise<
     sweepStarting(fs, owner)
     finishSettled(fs, root, owner)
     const reports: CloseReport[] = []
-    for (const name of listGenerations(fs, owner.directory))
+    for (const name of ownNames(fs, owner.directory))
       reports.push(await closeOrphan(ports, owner, lease.number, name))
     return mergeReports(reports)
   } finally {
@@ -273,7 +280,7 @@ function lateStart({ fs }: CascadePorts, { owner, mailbox }: OwnedEdge): AgentPl
 }
 
 function labelsIn(fs: MailboxFs, owner: OwnerPaths): string[] {
-  return listGenerations(fs, owner.directory).map((name) => {
+  return ownNames(fs, owner.directory).map((name) => {
     const file = readGeneration(fs, generationPaths(owner.directory, name))
     return typeof file === 'object' ? file.identity.label : name
   })

@@ -120,6 +120,7 @@ export class OwnedActor implements StartedActor {
     signal: AbortSignal,
   ): Promise<AgentFacts | undefined> {
     if (isTrue(this.facts)) return Promise.resolve(this.facts)
+    if (signal.aborted) return Promise.resolve(undefined) // an abort that came before is not announced again
     return new Promise((resolve) => {
       const end = (facts?: AgentFacts) => {
         this.#waiting.delete(tell)

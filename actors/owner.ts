@@ -5,9 +5,9 @@ import {
   generationPaths,
   type LeasePlace,
   limits,
-  listGenerations,
   type OwnerPaths,
   ownerPaths,
+  ownNames,
   prepareOwner,
   prepareRoot,
   readGeneration,
@@ -17,6 +17,7 @@ import {
 } from '../mailbox/index.ts'
 import { type CascadePorts, type CloseReport, mergeReports } from './cascade.ts'
 import { Delivery } from './delivery.ts'
+import { edgesBelow } from './edges.ts'
 import type { Observation } from './observation.ts'
 import { OperationError } from './operation-error.ts'
 import { OwnedActor } from './owned-actor.ts'
@@ -125,21 +126,27 @@ export class Owner<Launch> {
   /** @throws OperationError - see `startAgent` */
   async delegate(order: DelegateOrder<Launch>, signal: AbortSignal): Promise<Delegated> {
     this.#requireActing('delegate')
-    const { liveAgentsMax } = this.#ports
-    if (this.#agents.size + this.#starting >= liveAgentsMax)
+    const { fs, root, rootSession, liveAgentsMax } = this.#ports
+    if (edgesBelow(fs, root, rootSession).length + this.#starting >= liveAgentsMax)
       throw new OperationError({
         category: 'agent_busy',
         operation: 'delegate',
         stage: 'validation',
-        message: `${liveAgentsMax} agents live already, which is the limit.`,
+        message: `${liveAgentsMax} agents live already in this tree, which is the limit.`,
         nextAction: 'Wait for a result, or close an agent that is no longer needed.',
         rollbackOccurred: false,
       })
+    let isCounted = true
     this.#starting++
+    // From the moment its generation exists an agent is counted by its edge.
+    const uncount = () => {
+      if (isCounted) this.#starting--
+      isCounted = false
+    }
     try {
-      return await this.#starts.add(() => this.#start(order, signal))
+      return await this.#starts.add(() => this.#start(order, signal, uncount))
     } finally {
-      this.#starting--
+      uncount()
     }
   }
 
@@ -225,7 +232,7 @@ export class Owner<Launch> {
     })
     this.#ends.push(runner.onChange(() => this.refresh()))
     this.#role = 'acting'
-    for (const name of listGenerations(fs, this.#paths.directory)) {
+    for (const name of ownNames(fs, this.#paths.directory)) {
       const generation = readGeneration(fs, generationPaths(this.#paths.directory, name))
       if (typeof generation === 'object' && generation.identity.owner === this.#ports.session)
         await this.#adopt(generation)
@@ -274,7 +281,11 @@ export class Owner<Launch> {
     for (const listener of this.#listeners) listener()
   }
 
-  #start(order: DelegateOrder<Launch>, signal: AbortSignal): Promise<Delegated> {
+  #start(
+    order: DelegateOrder<Launch>,
+    signal: AbortSignal,
+    exists: () => void,
+  ): Promise<Delegated> {
     const { runner, sessions, session, rootSession, depth, build, recordBytesMax } = this.#ports
     return startAgent(
       {
@@ -286,7 +297,10 @@ export class Owner<Launch> {
         depth: depth + 1,
         build,
         recordBytesMax,
-        adopt: (generation) => this.#adopt(generation),
+        adopt: (generation) => {
+          exists()
+          return this.#adopt(generation)
+        },
       },
       order,
       signal,

@@ -2,9 +2,9 @@ import {
   type GenerationFile,
   generationPaths,
   type Ids,
-  listGenerations,
   type MailboxFs,
   type OwnerPaths,
+  ownNames,
   type Processes,
   readGeneration,
 } from '../mailbox/index.ts'
@@ -20,7 +20,7 @@ export interface SurveyPorts {
 
 /** The agents of one owner as their files tell it: for whoever may only look. Changes nothing. */
 export async function survey(ports: SurveyPorts, owner: OwnerPaths): Promise<readonly Row[]> {
-  return listGenerations(ports.fs, owner.directory).flatMap((name) => {
+  return ownNames(ports.fs, owner.directory).flatMap((name) => {
     const paths = generationPaths(owner.directory, name)
     const generation = readGeneration(ports.fs, paths)
     return typeof generation === 'object' ? (surveyed(ports, owner, generation) ?? []) : []

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { diskFs, hashedName, listGenerations } from '../mailbox/index.ts'
+import { diskFs, hashedName, ownNames } from '../mailbox/index.ts'
 import type { Sandbox } from './pi-process.ts'
 
 /** All processes that were started in a sandbox and still run. */
@@ -30,7 +30,7 @@ export function generations({ agentDirectory }: Sandbox): LivingGeneration[] {
   const owners = readdirSync(root).filter((name) => name.length === hashedName('').length)
   return owners.flatMap((owner) =>
     ['', 'starting', 'settled'].flatMap((stage) =>
-      listGenerations(diskFs, join(root, owner, stage)).map((name) => {
+      ownNames(diskFs, join(root, owner, stage)).map((name) => {
         const path = join(root, owner, stage, name)
         return {
           path,

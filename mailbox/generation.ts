@@ -4,7 +4,7 @@ import { MailboxError } from './errors.ts'
 import {
   type GenerationPaths,
   generationPaths,
-  listGenerations,
+  ownNames,
   type OwnerPaths,
   ownerPaths,
   prepareGeneration,
@@ -62,7 +62,7 @@ export async function createGeneration(
 
 /** Removes what a dead runtime left half built. Only the holder of this owner's lease may call it. */
 export function sweepStarting(fs: MailboxFs, owner: OwnerPaths): void {
-  for (const name of listGenerations(fs, owner.starting)) fs.removeTree(`${owner.starting}/${name}`)
+  for (const name of ownNames(fs, owner.starting)) fs.removeTree(`${owner.starting}/${name}`)
   for (const name of fs.list(owner.drafts) ?? []) fs.remove(`${owner.drafts}/${name}`)
 }
 
@@ -84,7 +84,7 @@ export async function settleGeneration(
 
 /** Gives up the claims of settled generations and removes their files. In another life it does the same. */
 export function finishSettled(fs: MailboxFs, root: RootPaths, owner: OwnerPaths): void {
-  for (const name of listGenerations(fs, owner.settled)) {
+  for (const name of ownNames(fs, owner.settled)) {
     const paths = generationPaths(owner.settled, name)
     const file = readGeneration(fs, paths)
     if (typeof file === 'object') {

@@ -52,7 +52,12 @@ export function rootPaths(agentDirectory: string): RootPaths {
 
 /** Everything of one owner session lies below one directory, so no cost depends on how many others there are. */
 export function ownerPaths(root: RootPaths, ownerSession: string): OwnerPaths {
-  const directory = `${root.mailboxes}/${hashedName(ownerSession)}`
+  return ownerDirectory(root, hashedName(ownerSession))
+}
+
+/** The paths of an owner whose directory is known by its name alone. */
+export function ownerDirectory(root: RootPaths, name: string): OwnerPaths {
+  const directory = `${root.mailboxes}/${name}`
   return {
     directory,
     lease: `${directory}/lease`,
@@ -97,11 +102,11 @@ export function hashedName(text: string): string {
   return (digest % alphabetSize ** BigInt(nameLength)).toString(36).padStart(nameLength, '0')
 }
 
-const generationName = /^[0-9a-z]{26}$/
+const ownName = /^[0-9a-z]{26}$/
 
-/** The generations directly below a directory, by name. */
-export function listGenerations(fs: MailboxFs, directory: string): readonly string[] {
-  return (fs.list(directory) ?? []).filter((name) => generationName.test(name)).sort()
+/** What lies in a directory under a name of ours: owners in the root, generations in an owner's directory. */
+export function ownNames(fs: MailboxFs, directory: string): readonly string[] {
+  return (fs.list(directory) ?? []).filter((name) => ownName.test(name)).sort()
 }
 
 /** Makes the directories every owner shares, or refuses those that are not ours and private. */
