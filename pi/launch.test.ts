@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { type GenerationFile, generationPaths } from '../mailbox/index.ts'
+import {
+  childEnvironment,
+  headlessLaunch,
+  inheritedExtensions,
+  packageDirectory,
+  serveCommand,
+} from './launch.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'drover-launch-'))
+after(() => rmSync(directory, { recursive: true }))
+writeFileSync(join(directory, 'extension.ts'), '')
+symlinkSync(packageDirectory, join(directory, 'drover'))
+
+describe('what an agent inherits of its lead', () => {
+  it('is every extension of its command line, made absolute, and our package once', () => {
+    const argv = [
+      '-e',
+      'extension.ts',
+      '--extension',
+      './drover',
+      '-e',
+      'npm:some-package',
+      '-ne',
+      'hello',
+    ]
+    assert.deepEqual(inheritedExtensions(argv, directory), [
+      ...['-e', packageDirectory],
+      ...['-e', join(directory, 'extension.ts')],
+      ...['-e', 'npm:some-package'],
+      '-ne',
+    ])
+  })
+
+  it('is no prompt, no session and no secret of that command line', () => {
+    const argv = ['--session', 'x', '--api-key', 'secret', '-p', 'do it', '--fork', 'y', '-e']
+    assert.deepEqual(inheritedExtensions(argv, directory), ['-e', packageDirectory])
+  })
+
+  it('is its environment, but neither its pane nor whose child it is', () => {
+    const own = {
+      PATH: '/bin',
+      HERDR_PANE_ID: 'p',
+      HERDR_ENV: '1',
+      PI_SUBAGENT_ID: 'lead',
+      DROVER_AGENT: 'lead',
+    }
+    assert.deepEqual(childEnvironment(own, 'child'), {
+      PATH: '/bin',
+      PI_SUBAGENT_ID: 'child',
+      DROVER_AGENT: 'child',
+    })
+  })
+})
+
+describe('the command line of a headless agent', () => {
+  const generation = {
+    identity: { generation: 'g'.repeat(26), sessionFile: '/s/a.jsonl', cwd: directory },
+  } as GenerationFile
+  const paths = generationPaths('/m', 'g'.repeat(26))
+
+  it('holds its session, its limits and one constant word, and nothing of a task', () => {
+    const plan = { systemPrompt: 'You are; `rm -rf` $(x)', model: 'p/m:low', tools: ['read', 'ls'] }
+    const { args, files, cwd } = headlessLaunch(plan)(generation, paths)
+    const from = args.indexOf('-p')
+    assert.deepEqual(args.slice(from, from + 5), [
+      '-p',
+      '--session',
+      '/s/a.jsonl',
+      '-e',
+      packageDirectory,
+    ])
+    assert.deepEqual(args.slice(-7), [
+      ...['--model', 'p/m:low'],
+      ...['--tools', 'read,ls'],
+      ...['--append-system-prompt', `${paths.activity}/system-prompt.md`],
+      `/${serveCommand}`,
+    ])
+    assert.deepEqual(files, [
+      { path: `${paths.activity}/system-prompt.md`, text: plan.systemPrompt },
+    ])
+    assert.equal(cwd, directory)
+  })
+
+  it('never starts a debugger in the agent', () => {
+    const { execArgv } = process
+    process.execArgv = [...execArgv, '--inspect=0', '--inspect-brk']
+    try {
+      const { args } = headlessLaunch({ systemPrompt: '' })(generation, paths)
+      assert.deepEqual(
+        args.filter((flag) => flag.includes('inspect')),
+        [],
+      )
+    } finally {
+      process.execArgv = execArgv
+    }
+  })
+})
