@@ -25,7 +25,7 @@ import type { MailboxFs, ReadOutcome } from './ports.ts'
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const realDirectory = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /** Without O_NONBLOCK, opening a planted pipe would wait for its writer for ever. */
-const anyFile = constants.O_RDONLY | constants.O_NOFOLLOW
+const anyFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** From here on a write costs more than its hand-over to a thread, bytes. */
 const threadedBytesMin = 131_072
