@@ -75,7 +75,7 @@ function details(report: ResultReport): ResultDetails {
 function text({ conclusion }: ResultReport, result: ResultDetails): string {
   const { agentLabel: label, requestId } = result
   if (conclusion.kind === 'failure')
-    return `[${label} failed: ${conclusion.code}] ${conclusion.message}\nNothing more comes from this agent. Continue its session ${result.piSessionId}, delegate again, or go on without it.`
+    return `[${label} failed: ${conclusion.code}] ${conclusion.message}\nNothing more comes from this agent. Delegate again, or go on without it.`
   const cut = conclusion.whole && [
     `[cut here; the whole ${conclusion.whole.bytes} bytes are in ${conclusion.whole.file}]`,
   ]
