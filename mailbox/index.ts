@@ -40,6 +40,7 @@ export {
   ownerDirectory,
   ownerPaths,
   ownNames,
+  prepareGeneration,
   prepareOwner,
   prepareRoot,
   type RootPaths,

@@ -101,8 +101,13 @@ export class HostGate {
     // Until its run has ended nothing else may be sent; a run that never begins is given up after a while.
     this.#hold('own-message', preflightMs)
     this.#end = undefined
-    this.#pi.sendMessage({ ...message, display: true }, { triggerTurn: true })
-    return 'sent'
+    try {
+      this.#pi.sendMessage({ ...message, display: true }, { triggerTurn: true })
+      return 'sent'
+    } catch {
+      this.#release('own-message') // the session is being replaced: nothing was taken
+      return 'busy'
+    }
   }
 
   abort(): void {

@@ -4,6 +4,7 @@ import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-age
 import { Type } from 'typebox'
 import type { CloseReport, Delegated, OperationFailure } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
+import { hostMode } from '../host.ts'
 import type { Delegation } from './delegation.ts'
 import { asFailure, failureText, invalidRequest } from './errors.ts'
 import { type AgentRequest, actions, parseRequest } from './request.ts'
@@ -127,7 +128,7 @@ async function run(
     case 'delegate': {
       const cwd = directory(request.cwd, ctx.cwd)
       const delegated = await delegation.delegate({ ...request, cwd }, signal, ctx)
-      return delegatedAnswer(delegated)
+      return delegatedAnswer(delegated, ctx)
     }
     case 'close':
       return closedAnswer(request.agent, await delegation.close(request.agent, ctx))
@@ -161,7 +162,10 @@ async function list(delegation: Delegation, ctx: ExtensionContext): Promise<Answ
   return { text: JSON.stringify(details, undefined, 1), details }
 }
 
-function delegatedAnswer({ generation, request, placement, ready }: Delegated): Answer {
+function delegatedAnswer(
+  { generation, request, placement, ready }: Delegated,
+  ctx: ExtensionContext,
+): Answer {
   const { identity, definition } = generation
   const process = placement.process ?? ready?.runtime.process
   const details = {
@@ -178,7 +182,12 @@ function delegatedAnswer({ generation, request, placement, ready }: Delegated): 
       ...(placement.pane && { pane: placement.pane }),
     },
   }
-  const text = `agent=${identity.label} definition=${definition} session=${identity.session} request=${request} accepted\nIt works now (${placement.runner}${process ? `, pid ${process.pid}` : ''}). Its result comes to you by itself: end your turn when you have nothing else to do.`
+  const where = process ? `${placement.runner}, pid ${process.pid}` : placement.runner
+  const outlook =
+    hostMode(ctx) === 'print'
+      ? 'This Pi ends with your answer; the result comes when this session is opened again.'
+      : 'Its result comes to you by itself: end your turn when you have nothing else to do.'
+  const text = `agent=${identity.label} definition=${definition} session=${identity.session} request=${request} accepted\nIt works now (${where}). ${outlook}`
   return { text, details }
 }
 

@@ -148,7 +148,8 @@ function tail(file: string): Capture {
     return { lines: [], truncated: false }
   }
   const truncated = bytes.length > limits.captureBytesMax
-  const end = truncated ? bytes.subarray(bytes.length - limits.captureBytesMax) : bytes
-  const lines = end.toString().replace(/\n$/, '').split('\n')
+  let from = truncated ? bytes.length - limits.captureBytesMax : 0
+  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++ // the rest of a character that was cut
+  const lines = bytes.subarray(from).toString().replace(/\n$/, '').split('\n')
   return { lines: lines.slice(-limits.captureLinesMax), truncated }
 }

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { AgentPlace, StartOrder } from '../../actors/index.ts'
+import { type Conduct, type RunnerHarness, runnerConformance } from '../../actors/testing/index.ts'
+import {
+  diskFs,
+  type GenerationFile,
+  generationPaths,
+  type Placement,
+  prepareGeneration,
+  protocol,
+  systemClock,
+  systemIds,
+  systemProcesses,
+} from '../../mailbox/index.ts'
+import { childEnvironment, generationVariable, type Launch } from '../launch.ts'
+import { HeadlessRunner } from './headless.ts'
+
+const processes = systemProcesses()
+
+/** What the process of an agent does, as a program. It makes the file `up` once it does it. */
+const programs: Readonly<Record<Conduct, string>> = {
+  waits: '',
+  chatty: 'for (let i = 0; i < 2000; i++) console.error(i + " 🐑".repeat(9))',
+  'ignores-term': 'process.on("SIGTERM", () => {})',
+  'with-commands':
+    'require("child_process").spawn("sleep", ["999"], { detached: true, stdio: "ignore" })',
+  'cannot-start': '',
+}
+const andWait = 'require("fs").writeFileSync("up", ""); setInterval(() => {}, 1000)'
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** The runner under test, but its agents do what they are meant to do once they are started. */
+class SettledRunner extends HeadlessRunner {
+  override async start(order: StartOrder<Launch>): Promise<Placement> {
+    const placement = await super.start(order)
+    await until(() => existsSync(join(order.paths.activity, 'up')))
+    return placement
+  }
+}
+
+async function harness(): Promise<RunnerHarness<Launch> & { readonly directory: string }> {
+  const directory = mkdtempSync(join(tmpdir(), 'drover-headless-'))
+  const runner = new SettledRunner(processes, systemClock)
+  const generations: string[] = []
+  return {
+    directory,
+    runner,
+    order(conduct: Conduct): StartOrder<Launch> {
+      const name = systemIds.next()
+      generations.push(name)
+      const paths = generationPaths(directory, name)
+      prepareGeneration(diskFs, paths)
+      return {
+        generation: generation(name, directory),
+        paths,
+        launch: () => ({
+          command:
+            conduct === 'cannot-start' ? join(directory, 'no-such-program') : process.execPath,
+          args: ['-e', `${programs[conduct]}\n${andWait}`],
+          cwd: paths.activity,
+          env: childEnvironment(process.env, name),
+          files: [{ path: join(paths.activity, 'system-prompt.md'), text: 'prompt' }],
+        }),
+      }
+    },
+    kill({ placement }: AgentPlace) {
+      if (placement.process) processes.signal(placement.process, 'SIGKILL')
+    },
+    run: (promise) => promise,
+    until,
+    async close() {
+      for (const name of generations)
+        for (const left of processes.marked(generationVariable, name))
+          processes.signal(left, 'SIGKILL')
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+function generation(name: string, directory: string): GenerationFile {
+  return {
+    protocol,
+    kind: 'generation',
+    identity: {
+      generation: name,
+      owner: 'lead',
+      session: name,
+      sessionFile: join(directory, `${name}.jsonl`),
+      label: 'scout',
+      cwd: directory,
+    },
+    root: 'lead',
+    depth: 1,
+    definition: 'scout',
+    runner: 'headless',
+    build: 'test',
+    at: 0,
+    starter: { process: processes.self(), nonce: systemIds.next() },
+  }
+}
+
+runnerConformance('headless', harness)
+
+describe('the headless runner', () => {
+  it('finds and ends the children of an agent that was killed, and no others', async () => {
+    const { runner, order, close } = await harness()
+    try {
+      const places: AgentPlace[] = []
+      for (const conduct of ['with-commands', 'with-commands'] as const) {
+        const { launch, ...ordered } = order(conduct)
+        places.push({ ...ordered, placement: await runner.start({ ...ordered, launch }) })
+      }
+      const [killed, other] = places as [AgentPlace, AgentPlace]
+      for (const place of places)
+        await until(async () => (await runner.processes(place)).length === 2)
+      assert.ok(killed.placement.process)
+      processes.signal(killed.placement.process, 'SIGKILL')
+      await until(async () => (await runner.observe(killed)) === 'lost')
+      const [orphan] = await runner.processes(killed)
+      assert.ok(orphan, 'its child lives on without a parent')
+      const stopped = await runner.stop(killed)
+      assert.deepEqual(stopped, { outcome: 'gone', ended: [orphan] })
+      assert.deepEqual(await runner.processes(killed), [])
+      assert.equal((await runner.processes(other)).length, 2)
+    } finally {
+      await close()
+    }
+  })
+})
