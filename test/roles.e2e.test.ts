@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { delivered, generations, hasRecord } from '../demo/evidence.ts'
+import type { PiProcess } from '../demo/pi-process.ts'
+import {
+  delegate,
+  fact,
+  runs,
+  sandbox,
+  sessionFile,
+  settled,
+  startPi,
+  toolAnswers,
+} from './support.ts'
+
+/** What a process told its person. */
+function notices(pi: PiProcess): string[] {
+  return pi.events
+    .filter((event) => event.type === 'extension_ui_request' && event['method'] === 'notify')
+    .map((event) => String(event['message']))
+}
+
+describe('what a process is', () => {
+  it('is a parent where its definition allows children, and its result waits for theirs', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('generalist', 'manage this')] },
+      { when: 'manage this', calls: [delegate('scout', 'count the files')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'count the files', say: 'There are 3 files.', afterMs: 1_000 },
+      { when: 'agent=scout', say: 'My scout found 3 files.' },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('two generations live', () => generations(place).length === 2)
+    const told = await lead.event(
+      (event) =>
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-result',
+    )
+    assert.match(JSON.stringify(told), /My scout found 3 files\./)
+    await settled(place, [lead])
+    assert.deepEqual(delivered(file), ['generalist'])
+    await lead.close()
+  })
+
+  it('is no parent where its definition allows none', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'manage this')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'manage this', calls: [delegate('scout', 'count the files')] },
+      { when: 'not found', say: 'I may not delegate.' },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const told = await lead.event(
+      (event) =>
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-result',
+    )
+    assert.match(JSON.stringify(told), /I may not delegate\./)
+    await settled(place, [lead])
+    await lead.close()
+  })
+
+  it('is a bystander in a session that belongs to an agent, and says so', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'think')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'think', hang: true },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    await fact('the agent is at work', () => hasRecord(place, 'ack'))
+    const [answer] = await fact('the tool answered', () => {
+      const answers = toolAnswers(lead)
+      return answers.length === 1 && answers
+    })
+    const session = String(answer?.details['pi_session_path'])
+    const visitor = startPi(place, { session })
+    await visitor.request('get_state')
+    assert.match(notices(visitor).join(), /This session belongs to the agent scout/)
+    visitor.prompt('please start')
+    await fact('the visitor was answered', () => runs(visitor) === 1)
+    assert.match(JSON.stringify(visitor.events), /Tool agent not found/)
+    visitor.prompt('/drover-serve')
+    await fact('it is refused', () => visitor.events.some(({ type }) => type === 'extension_error'))
+    assert.match(JSON.stringify(visitor.events), /this session is not one of them/)
+    await visitor.close()
+    assert.equal(generations(place).length, 1, 'the agent works on')
+    await lead.close()
+  })
+
+  it('takes nothing of its parent into a fork', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'think')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'think', hang: true },
+      { when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the lead is idle', () => runs(lead) === 1)
+    await lead.close()
+    const fork = startPi(place, { args: ['--fork', file] })
+    fork.prompt('please list')
+    await fact('the fork answered', () => toolAnswers(fork).length === 1)
+    assert.deepEqual(toolAnswers(fork)[0]?.details['agents'], [])
+    await fork.close()
+    assert.equal(generations(place).length, 1, join('the agent still belongs to', file))
+  })
+})
