@@ -127,6 +127,6 @@ export interface SessionStore {
   plan(cwd: string): { readonly id: string; readonly file: string }
   /** Writes the session with nothing but its header, linked to its parent. */
   write(session: { readonly id: string; readonly file: string }, cwd: string): Promise<void>
-  /** Removes a session that never got beyond its header. */
+  /** Removes a session in which nobody has spoken; any other stays. */
   remove(session: { readonly id: string; readonly file: string }): void
 }

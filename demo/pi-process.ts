@@ -53,11 +53,13 @@ export class Sandbox {
   }
 }
 
-/** The host's command line program, as this package has it. */
-export const piCli: string = join(
-  dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))),
-  'cli.js',
-)
+/** The host: the one this package has, or the one a test lane names. */
+const host = {
+  node: process.env['DROVER_TEST_NODE'] ?? process.execPath,
+  cli:
+    process.env['DROVER_TEST_PI'] ??
+    join(dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))), 'cli.js'),
+}
 
 export interface PiEvent {
   readonly type: string
@@ -96,9 +98,9 @@ export class PiProcess {
       ...extensions,
     ].flatMap((path) => ['-e', path])
     this.#child = spawn(
-      process.execPath,
+      host.node,
       [
-        piCli,
+        host.cli,
         ...['--mode', 'rpc', '--model', scriptedModel],
         ...extensionFlags,
         ...(session === undefined ? [] : ['--session', session]),

@@ -35,14 +35,18 @@ export class PiSessionStore implements SessionStore {
   remove({ id, file }: { readonly id: string; readonly file: string }): void {
     this.#headers.delete(id)
     try {
-      const read = this.#fs.read(file, headerBytesMax)
-      if ('bytes' in read && Buffer.from(read.bytes).indexOf('\n') === read.bytes.length - 1)
-        this.#fs.remove(file)
+      const read = this.#fs.read(file, unspokenBytesMax)
+      if ('bytes' in read && !isSpokenIn(Buffer.from(read.bytes).toString())) this.#fs.remove(file)
     } catch (error) {
-      if (!(error instanceof MailboxError)) throw error // a leftover header costs nothing
+      if (!(error instanceof MailboxError)) throw error // a leftover without content costs nothing
     }
   }
 }
 
-/** A file larger than this has more than a header. */
-const headerBytesMax = 16_384
+/** A session larger than this has more than its header and settings. */
+const unspokenBytesMax = 65_536
+
+/** Whether a session holds any message. 1.x notes model and thinking level before anybody has spoken. */
+function isSpokenIn(session: string): boolean {
+  return /"type":"(message|custom_message)"/.test(session)
+}

