@@ -25,8 +25,8 @@ import { recordName, recordOf } from './records.ts'
 import type { Workspace } from './workspace.ts'
 
 const efforts = {
-  full: { rounds: 25, serialRecords: 50, flightRecords: 192 },
-  quick: { rounds: 8, serialRecords: 25, flightRecords: 96 },
+  full: { rounds: 20, serialRecords: 50, flightRecords: 192 },
+  quick: { rounds: 6, serialRecords: 25, flightRecords: 96 },
 }
 const inFlight = 32
 

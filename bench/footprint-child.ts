@@ -17,16 +17,9 @@ async function load(owner: string | undefined): Promise<void> {
   const { Actor } = await import('../actors/actor.ts')
   const { AgentMailbox } = await import('../actors/agent-mailbox.ts')
   if (owner === undefined) return
-  const {
-    diskFs,
-    generationPaths,
-    listGenerations,
-    Outbox,
-    readGeneration,
-    systemClock,
-    systemIds,
-  } = mailboxes
-  for (const name of listGenerations(diskFs, owner)) {
+  const { diskFs, generationPaths, ownNames, Outbox, readGeneration, systemClock, systemIds } =
+    mailboxes
+  for (const name of ownNames(diskFs, owner)) {
     const paths = generationPaths(owner, name)
     const generation = readGeneration(diskFs, paths)
     if (typeof generation !== 'object') throw new Error(`${name} is ${generation}`)

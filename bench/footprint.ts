@@ -17,7 +17,7 @@ import { type Effort, type Family, interleave, median } from './measure.ts'
 import { generationFile } from './records.ts'
 import type { Workspace } from './workspace.ts'
 
-const efforts = { full: 5, quick: 2 }
+const efforts = { full: 3, quick: 1 }
 const mailboxes = 200
 const megabyte = 1_000_000
 

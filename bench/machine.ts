@@ -28,7 +28,7 @@ export interface Machine {
   readonly syncDirectoryUs: number
 }
 
-export interface FileSystem {
+interface FileSystem {
   readonly type: string
   readonly options: string
   readonly journal: 'yes' | 'no' | 'unknown'

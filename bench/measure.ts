@@ -33,7 +33,7 @@ export interface Ratio {
   readonly rounds: readonly number[]
 }
 
-export type Goal = { readonly atLeast: number } | { readonly atMost: number }
+type Goal = { readonly atLeast: number } | { readonly atMost: number }
 
 export function isMet({ goal, ratio, value }: Figure): boolean | undefined {
   if (goal === undefined) return undefined
@@ -88,7 +88,7 @@ export function latencyOf(samplesUs: readonly number[]): Latency {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-export function quantile(values: readonly number[], part: number): number {
+function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const place = (sorted.length - 1) * part
   const below = sorted[Math.floor(place)] ?? Number.NaN

@@ -14,7 +14,7 @@ import { type Effort, type Family, type Figure, interleave, median, ratioOf } fr
 import { identity, recordName, recordOf } from './records.ts'
 import type { Workspace } from './workspace.ts'
 
-const efforts = { full: 12, quick: 4 }
+const efforts = { full: 9, quick: 2 }
 const records = 10_000
 
 /** What a restart costs that finds 10,000 records waiting. Nothing is written, so all rounds read one directory. */
