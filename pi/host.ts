@@ -5,7 +5,13 @@ import type {
   ExtensionContext,
   SessionManager as Sessions,
 } from '@mariozechner/pi-coding-agent'
-import { getAgentDir, SessionManager, SettingsManager } from '@mariozechner/pi-coding-agent'
+import {
+  getAgentDir,
+  loadProjectContextFiles,
+  loadSkills,
+  SessionManager,
+  SettingsManager,
+} from '@mariozechner/pi-coding-agent'
 import type { RunEnd } from '../actors/index.ts'
 import type { Clock } from '../mailbox/index.ts'
 
@@ -234,8 +240,27 @@ export function hostMode(ctx: ExtensionContext): HostMode {
   return process.argv.includes('rpc') ? 'rpc' : 'tui'
 }
 
+/** Whether the host takes this thinking level; 0.73.1 would take an unknown one for a part of the model's name. */
+export function hasThinkingLevel(ctx: ExtensionContext, level: string): boolean {
+  return level !== 'max' || 'mode' in ctx
+}
+
 /** The agent directory of this user, as the host sees it. */
 export const agentDirectory: () => string = getAgentDir
+
+/** The file of a skill that a session in `cwd` would know by this name. */
+export function findSkill(name: string, cwd: string, agentDir: string): string | undefined {
+  const { skills } = loadSkills({ cwd, agentDir, skillPaths: [], includeDefaults: true })
+  return skills.find((skill) => skill.name === name)?.filePath
+}
+
+/** The instruction files a session in `cwd` would be given. */
+export function contextFiles(
+  cwd: string,
+  agentDir: string,
+): readonly { readonly path: string; readonly content: string }[] {
+  return loadProjectContextFiles({ cwd, agentDir })
+}
 
 /** Chooses id and file of a new session as the host would, writing nothing. */
 export function planSession(cwd: string): {

@@ -7,7 +7,7 @@ import { type GenerationFile, generationPaths } from '../mailbox/index.ts'
 import {
   childEnvironment,
   headlessLaunch,
-  inheritedExtensions,
+  inheritedFlags,
   packageDirectory,
   serveCommand,
 } from './launch.ts'
@@ -18,7 +18,7 @@ writeFileSync(join(directory, 'extension.ts'), '')
 symlinkSync(packageDirectory, join(directory, 'drover'))
 
 describe('what an agent inherits of its lead', () => {
-  it('is every extension of its command line, made absolute, and our package once', () => {
+  it('is every extension of its command line, made absolute, but our own package', () => {
     const argv = [
       '-e',
       'extension.ts',
@@ -29,8 +29,7 @@ describe('what an agent inherits of its lead', () => {
       '-ne',
       'hello',
     ]
-    assert.deepEqual(inheritedExtensions(argv, directory), [
-      ...['-e', packageDirectory],
+    assert.deepEqual(inheritedFlags(argv, directory), [
       ...['-e', join(directory, 'extension.ts')],
       ...['-e', 'npm:some-package'],
       '-ne',
@@ -39,7 +38,7 @@ describe('what an agent inherits of its lead', () => {
 
   it('is no prompt, no session and no secret of that command line', () => {
     const argv = ['--session', 'x', '--api-key', 'secret', '-p', 'do it', '--fork', 'y', '-e']
-    assert.deepEqual(inheritedExtensions(argv, directory), ['-e', packageDirectory])
+    assert.deepEqual(inheritedFlags(argv, directory), [])
   })
 
   it('is its environment, but neither its pane nor whose child it is', () => {
@@ -58,6 +57,13 @@ describe('what an agent inherits of its lead', () => {
   })
 })
 
+const unlimited = {
+  systemPrompt: '',
+  systemPromptMode: 'append',
+  flags: [],
+  inheritsExtensions: true,
+} as const
+
 describe('the command line of a headless agent', () => {
   const generation = {
     identity: { generation: 'g'.repeat(26), sessionFile: '/s/a.jsonl', cwd: directory },
@@ -65,7 +71,12 @@ describe('the command line of a headless agent', () => {
   const paths = generationPaths('/m', 'g'.repeat(26))
 
   it('holds its session, its limits and one constant word, and nothing of a task', () => {
-    const plan = { systemPrompt: 'You are; `rm -rf` $(x)', model: 'p/m:low', tools: ['read', 'ls'] }
+    const plan = {
+      ...unlimited,
+      systemPrompt: 'You are; `rm -rf` $(x)',
+      model: 'p/m:low',
+      flags: ['--tools', 'read,ls'],
+    }
     const { args, files, cwd } = headlessLaunch(plan)(generation, paths)
     const from = args.indexOf('-p')
     assert.deepEqual(args.slice(from, from + 5), [
@@ -91,7 +102,7 @@ describe('the command line of a headless agent', () => {
     const { execArgv } = process
     process.execArgv = [...execArgv, '--inspect=0', '--inspect-brk']
     try {
-      const { args } = headlessLaunch({ systemPrompt: '' })(generation, paths)
+      const { args } = headlessLaunch(unlimited)(generation, paths)
       assert.deepEqual(
         args.filter((flag) => flag.includes('inspect')),
         [],

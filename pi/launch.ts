@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GenerationFile, GenerationPaths } from '../mailbox/index.ts'
+import type { DefinitionFlags } from './definition-flags.ts'
 
 /** Found from this file's place, as source or built. */
 export const packageDirectory: string = findPackage(dirname(fileURLToPath(import.meta.url)))
@@ -21,12 +22,13 @@ export const build: string = `${manifest.name}@${manifest.version}`
 /** The command an agent's process is started with: it waits there until the assignment is over. */
 export const serveCommand = 'drover-serve'
 
+/** The tool by which a session has agents. */
+export const agentToolName = 'agent'
+
 /** What of a definition and its lead decides how an agent's process is started. */
-export interface LaunchPlan {
-  readonly systemPrompt: string
+export interface LaunchPlan extends DefinitionFlags {
   /** `provider/id`, with `:thinking` where a level was chosen. */
   readonly model?: string
-  readonly tools?: readonly string[]
 }
 
 /** A private file an agent is started with. */
@@ -65,10 +67,14 @@ export function headlessLaunch(plan: LaunchPlan): Launch {
         cli,
         '-p',
         ...['--session', identity.sessionFile],
-        ...inheritedExtensions(process.argv.slice(2), process.cwd()),
+        ...['-e', ownPackage],
+        ...(plan.inheritsExtensions ? inheritedFlags(process.argv.slice(2), process.cwd()) : []),
         ...(plan.model === undefined ? [] : ['--model', plan.model]),
-        ...(plan.tools === undefined ? [] : ['--tools', plan.tools.join(',')]),
-        ...['--append-system-prompt', prompt],
+        ...plan.flags,
+        ...[
+          plan.systemPromptMode === 'append' ? '--append-system-prompt' : '--system-prompt',
+          prompt,
+        ],
         `/${serveCommand}`,
       ],
       cwd: identity.cwd,
@@ -78,33 +84,28 @@ export function headlessLaunch(plan: LaunchPlan): Launch {
   }
 }
 
-const valueless = new Set([
-  '--no-extensions',
-  '-ne',
-  '--no-skills',
-  '-ns',
-  '--no-prompt-templates',
-  '-np',
-  '--no-themes',
-  '--no-context-files',
-  '-nc',
-  '--offline',
-])
+const ownPackage = realpathSync(packageDirectory)
 
-/** Our own package, and what the lead's command line says about extensions and resources, made absolute. */
-export function inheritedExtensions(argv: readonly string[], cwd: string): string[] {
-  const own = realpathSync(packageDirectory)
-  const flags = ['-e', own]
+/** Flags of the lead that say what is loaded at all. */
+const inheritedSwitches = new Set(
+  '--no-extensions -ne --no-skills -ns --no-prompt-templates -np --no-themes --no-context-files -nc --offline'.split(
+    ' ',
+  ),
+)
+
+/** What the lead's command line says about extensions and resources, made absolute; our own package left out. */
+export function inheritedFlags(argv: readonly string[], cwd: string): string[] {
+  const flags: string[] = []
   for (let i = 0; i < argv.length; i++) {
     const flag = argv[i] as string
-    if (valueless.has(flag)) flags.push(flag)
+    if (inheritedSwitches.has(flag)) flags.push(flag)
     if (flag !== '-e' && flag !== '--extension') continue
     const given = argv[++i]
     if (given === undefined) continue
     const path = resolve(cwd, given)
     // A source that is no path here (npm:, git:) goes on as it is.
     if (!existsSync(path)) flags.push('-e', given)
-    else if (realpathSync(path) !== own) flags.push('-e', path)
+    else if (realpathSync(path) !== ownPackage) flags.push('-e', path)
   }
   return flags
 }

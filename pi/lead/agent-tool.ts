@@ -5,12 +5,11 @@ import { Type } from 'typebox'
 import type { CloseReport, Delegated, OperationFailure } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 import { hostMode } from '../host.ts'
+import { agentToolName } from '../launch.ts'
 import type { Delegation } from './delegation.ts'
 import { asFailure, failureText, invalidRequest } from './errors.ts'
 import { type AgentRequest, actions, parseRequest } from './request.ts'
 import { listedAgent } from './rows.ts'
-
-export const agentToolName = 'agent'
 
 /** One flat object: some model providers refuse unions. What belongs to which action is checked inside. */
 const parameters = Type.Object({

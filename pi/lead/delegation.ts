@@ -3,15 +3,15 @@ import type { CloseReport, Delegated, Owner, OwnerRole, Row } from '../../actors
 import { noSuchAgent, survey } from '../../actors/index.ts'
 import { limits, ownerPaths } from '../../mailbox/index.ts'
 import { openOwner, type World } from '../compose.ts'
+import { definitionFlags, type HostKnowledge, isGlobalContext } from '../definition-flags.ts'
 import {
   type Definition,
-  expandBody,
   type Roster,
   readRoster,
   resolveDefinition,
 } from '../definitions/index.ts'
-import type { HostGate } from '../host.ts'
-import { headlessLaunch, type Launch } from '../launch.ts'
+import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../host.ts'
+import { agentToolName, headlessLaunch, type Launch } from '../launch.ts'
 import { invalidRequest } from './errors.ts'
 
 /** Where a delegating session stands in its tree. */
@@ -101,7 +101,7 @@ export class Delegation {
     signal: AbortSignal | undefined,
     ctx: ExtensionContext,
   ): Promise<Delegated> {
-    const launch = this.#launch(request.definition, ctx)
+    const launch = this.#launch(request.definition, request.cwd, ctx)
     const owner = await this.owner(ctx)
     const { definition, task, label, cwd, timeoutMs = limits.startBudgetMs } = request
     const order = {
@@ -135,7 +135,7 @@ export class Delegation {
     return openOwner(this.#world, this.#gate, { session, sessionFile, rootSession, depth })
   }
 
-  #launch(name: string, ctx: ExtensionContext): Launch {
+  #launch(name: string, cwd: string, ctx: ExtensionContext): Launch {
     const resolved = resolveDefinition(this.#roster(ctx), name)
     if (!('definition' in resolved))
       throw invalidRequest(
@@ -144,16 +144,25 @@ export class Delegation {
         'Use a definition from the list, exactly as written.',
       )
     const { definition } = resolved
-    const body = expandBody(definition)
-    if ('problem' in body)
-      throw invalidRequest('delegate', body.problem, 'Mend the definition, or use another one.')
+    const flags = definitionFlags(definition, this.#knowledge(cwd), ownTools(definition))
+    if ('problem' in flags)
+      throw invalidRequest('delegate', flags.problem, 'Mend the definition, or use another one.')
     const model = this.#model(definition, ctx)
-    const tools = toolsOf(definition)
-    return headlessLaunch({
-      systemPrompt: body.text,
-      ...(model !== undefined && { model }),
-      ...(tools !== undefined && { tools }),
-    })
+    return headlessLaunch({ ...flags, ...(model !== undefined && { model }) })
+  }
+
+  #knowledge(cwd: string): HostKnowledge {
+    const { agentDirectory } = this.#world
+    return {
+      activeTools: this.#pi.getActiveTools().filter((name) => name !== agentToolName),
+      findSkill: (name) => findSkill(name, cwd, agentDirectory),
+      contextFiles: () =>
+        contextFiles(cwd, agentDirectory).map(({ path, content }) => ({
+          path,
+          content,
+          isGlobal: isGlobalContext(agentDirectory, path),
+        })),
+    }
   }
 
   /** The definition's model, or the lead's own, with a thinking level; checked, since the host only warns. */
@@ -169,6 +178,12 @@ export class Delegation {
         'delegate',
         `The definition ${name} wants the model ${wanted}, which this Pi does not know.`,
         'Choose a model by provider/id as Pi lists them, in the definition or for this session.',
+      )
+    if (!hasThinkingLevel(ctx, level))
+      throw invalidRequest(
+        'delegate',
+        `The definition ${name} wants the thinking level ${level}, which this Pi does not know.`,
+        'Choose another level in the definition.',
       )
     return `${wanted}:${level}`
   }
@@ -193,11 +208,9 @@ export class Delegation {
   }
 }
 
-/** Tools an agent's definition limits it to; undefined for all. */
-function toolsOf({ tools, agents = [] }: Definition): readonly string[] | undefined {
-  if (tools === undefined) return undefined
-  return agents.length === 0 ? tools : [...tools, 'agent']
-}
+/** Tools of ours that an agent has whatever its definition limits. */
+const ownTools = ({ agents = [] }: Definition): readonly string[] =>
+  agents.length === 0 ? [] : [agentToolName]
 
 function listed(definition: Definition): ListedDefinition {
   const {

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { builtinTools, type Definition, expandBody } from './definitions/index.ts'
+
+/** What the host knows that a definition refers to. */
+export interface HostKnowledge {
+  /** Tools a session without limits has. */
+  readonly activeTools: readonly string[]
+  /** The file of a skill, by its name. */
+  readonly findSkill: (name: string) => string | undefined
+  /** Instruction files a session in the agent's directory would be given. */
+  readonly contextFiles: () => readonly {
+    readonly path: string
+    readonly content: string
+    readonly isGlobal: boolean
+  }[]
+}
+
+/** How a definition limits and instructs the host of its agent. */
+export interface DefinitionFlags {
+  readonly systemPrompt: string
+  readonly systemPromptMode: 'append' | 'replace'
+  readonly flags: readonly string[]
+  /** Whether extensions of the lead's own command line go on to the agent. */
+  readonly inheritsExtensions: boolean
+}
+
+/** What a definition asks for that cannot be had. */
+export interface DefinitionProblem {
+  readonly problem: string
+}
+
+/**
+ * The command line flags that make a definition true for an agent's Pi. Never widens: what limits and cannot be
+ * carried over is a problem.
+ *
+ * @param ownTools tools of ours that this agent has whatever its limits
+ */
+export function definitionFlags(
+  definition: Definition,
+  host: HostKnowledge,
+  ownTools: readonly string[],
+): DefinitionFlags | DefinitionProblem {
+  const body = expandBody(definition)
+  if ('problem' in body) return body
+  const skills = skillFlags(definition, host)
+  if ('problem' in skills) return skills
+  const context = contextOf(definition, host)
+  return {
+    systemPrompt: [body.text, ...context.texts].join('\n\n'),
+    systemPromptMode: definition.systemPromptMode ?? 'append',
+    flags: [
+      ...toolFlags(definition, host, ownTools),
+      ...skills.flags,
+      ...extensionFlags(definition),
+      ...context.flags,
+    ],
+    inheritsExtensions: !isIsolated(definition),
+  }
+}
+
+function toolFlags(
+  { tools, excludeTools = [], noTools, noBuiltinTools }: Definition,
+  { activeTools }: HostKnowledge,
+  ownTools: readonly string[],
+): string[] {
+  const isLimited = tools !== undefined || excludeTools.length > 0 || noTools || noBuiltinTools
+  if (!isLimited) return []
+  const wanted = noTools ? [] : (tools ?? activeTools)
+  const excluded = new Set([...excludeTools, ...(noBuiltinTools ? builtinTools : [])])
+  const kept = [...new Set([...wanted.filter((name) => !excluded.has(name)), ...ownTools])]
+  return kept.length === 0 ? ['--no-tools'] : ['--tools', kept.join(',')]
+}
+
+function skillFlags(
+  { name, skills, noSkills, inheritSkills, bodyDirectory }: Definition,
+  { findSkill }: HostKnowledge,
+): { readonly flags: string[] } | DefinitionProblem {
+  if (noSkills) return { flags: ['--no-skills'] }
+  const flags = (inheritSkills ?? skills === undefined) ? [] : ['--no-skills']
+  for (const skill of skills ?? []) {
+    const path = /[/\\]|^~/.test(skill) ? resolve(bodyDirectory, skill) : findSkill(skill)
+    if (path === undefined || !existsSync(path))
+      return { problem: `definition ${name} names the skill ${skill}, which is not there.` }
+    flags.push('--skill', path)
+  }
+  return { flags }
+}
+
+const isIsolated = ({ extensions, noExtensions }: Definition): boolean =>
+  noExtensions === true || extensions !== undefined
+
+function extensionFlags(definition: Definition): string[] {
+  if (!isIsolated(definition)) return []
+  const { extensions = [], noExtensions, bodyDirectory } = definition
+  const named = noExtensions ? [] : extensions
+  return ['--no-extensions', ...named.flatMap((source) => ['-e', sourceOf(source, bodyDirectory)])]
+}
+
+/** A path becomes absolute; a package source (npm:, git:) stays as it is. */
+function sourceOf(source: string, base: string): string {
+  const path = resolve(base, source)
+  return existsSync(path) ? path : source
+}
+
+function contextOf(
+  { inheritProjectContext = true, inheritGlobalContext = true }: Definition,
+  { contextFiles }: HostKnowledge,
+): { readonly flags: string[]; readonly texts: string[] } {
+  if (inheritProjectContext && inheritGlobalContext) return { flags: [], texts: [] }
+  // The host takes all instruction files or none, so the half that is wanted goes into the prompt.
+  const wanted = contextFiles().filter(({ isGlobal }) =>
+    isGlobal ? inheritGlobalContext : inheritProjectContext,
+  )
+  return {
+    flags: ['--no-context-files'],
+    texts: wanted.map(({ path, content }) => `## ${path}\n\n${content}`),
+  }
+}
+
+/** Where instruction files of the person lie, for all projects. */
+export const isGlobalContext = (agentDirectory: string, path: string): boolean =>
+  ['AGENTS.md', 'AGENTS.MD', 'CLAUDE.md', 'CLAUDE.MD'].some(
+    (name) => path === join(agentDirectory, name),
+  )
