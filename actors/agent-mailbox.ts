@@ -32,6 +32,7 @@ export class AgentMailbox {
   readonly #agentRecords: AgentRecord[] = []
   #assignment: Assignment | undefined
   #ready: ReadyFile | undefined
+  #placedHere: Placement | undefined
   #quarantined = 0
   #diagnostic: string | undefined
 
@@ -118,12 +119,17 @@ export class AgentMailbox {
     return 'problem'
   }
 
+  /** Where this very process has put the agent: known here even if it could not be recorded. */
+  place(placement: Placement): void {
+    this.#placedHere = placement
+  }
+
   /**
    * Where the agent's process is, as far as the records prove it. `contradictory`: its owner started one process,
    * and another one calls itself this agent.
    */
   get placement(): Placement | 'contradictory' | undefined {
-    const { placement } = this.assignment
+    const placement = this.assignment.placement ?? this.#placedHere
     const process = this.#ready?.runtime.process
     if (process === undefined) return placement
     if (placement === undefined) return { runner: this.generation.runner, process }

@@ -56,15 +56,20 @@ export function fold(
   const conclusion = agentRecords.find(isConclusion)
   const closed = first(agentRecords, 'closed')
   const effective = beforeTheEnd(agentRecords, close)
+  // Backwards, so that the first answer stands: a second one takes nothing back.
   const answers = new Map(
-    effective.flatMap((record) => (record.kind === 'ack' ? [[record.request, record]] : [])),
+    effective
+      .toReversed()
+      .flatMap((record) => (record.kind === 'ack' ? [[record.request, record]] : [])),
   )
+  // A close that is not answered leaves open what the agent had answered before it read it.
+  const isOver = conclusion ?? closed ?? (close && answers.get(close.id))
   const requests = new Map<string, RequestOutcome>()
   for (const { kind, id } of owner) {
     if (kind === 'placed') continue
     const answer = answers.get(id)
     if (answer !== undefined) requests.set(id, answer.accepted ? 'accepted' : 'rejected')
-    else if (kind !== 'close' && (conclusion ?? close)) requests.set(id, 'too_late')
+    else if (kind !== 'close' && isOver) requests.set(id, 'too_late')
     else requests.set(id, 'pending')
   }
   const verdict = task && answers.get(task.id)
@@ -97,13 +102,16 @@ function underRisingLease(records: readonly OwnerRecord[]): readonly OwnerRecord
   })
 }
 
-/** The agent's records up to its conclusion, or up to its answer to the close. */
+/** The agent's records up to its conclusion, or up to the first word on its own end. */
 function beforeTheEnd(
   records: readonly AgentRecord[],
   close: CloseRecord | undefined,
 ): readonly AgentRecord[] {
   const end = records.findIndex(
-    (record) => isConclusion(record) || (record.kind === 'ack' && record.request === close?.id),
+    (record) =>
+      isConclusion(record) ||
+      record.kind === 'closed' ||
+      (record.kind === 'ack' && record.request === close?.id),
   )
   return end === -1 ? records : records.slice(0, end + 1)
 }

@@ -94,6 +94,8 @@ export async function closeAgent(
   if (result === 'stands' && mailbox.assignment.conclusion !== undefined)
     return { outcome: 'result', report: nothing }
   if (mailbox.assignment.phase === 'closed') await waitForExit(ports, mailbox)
+  if (ports.signal.aborted)
+    return open(mailbox, 'its session ends; closing goes on when it is opened again')
   return endAgent(ports, edge, result)
 }
 
@@ -168,7 +170,9 @@ const isLost = async (ports: CascadePorts, mailbox: AgentMailbox): Promise<boole
 async function closeBelow(ports: CascadePorts, session: string): Promise<CloseReport> {
   const { fs, ids, processes, root, runtime } = ports
   const owner = ownerPaths(root, session)
-  if (ownNames(fs, owner.directory).length === 0) return nothing
+  // What is half started or half removed holds labels of the tree as well.
+  const stages = [owner.directory, owner.starting, owner.settled]
+  if (stages.every((stage) => ownNames(fs, stage).length === 0)) return nothing
   const tree = ownerTree(session, edgesBelow(fs, root, session))
   if ('refusal' in tree) {
     const why = `its owner is contradicted (${tree.refusal}: ${tree.sessions.join(', ')}); nothing below is touched`

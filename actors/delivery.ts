@@ -92,7 +92,9 @@ export class Delivery {
     if (this.#inDoubt.size === 0) return
     const isIdle = host.isIdle()
     const wanted = [...this.#inDoubt].flatMap((name) => this.#waiting.get(name) ?? [])
-    const seen = await host.seen(wanted.map(deliveryIdentity))
+    // A history that cannot be read says nothing, so nothing is sent; the next pump looks again.
+    const seen = await host.seen(wanted.map(deliveryIdentity)).catch(() => undefined)
+    if (seen === undefined) return
     for (const { generation } of seen) {
       this.#inDoubt.delete(generation)
       if (this.#waiting.delete(generation)) onDelivered(generation)

@@ -7,6 +7,7 @@ import {
   type GenerationPaths,
   type Ids,
   limits,
+  MailboxError,
   type MailboxFs,
   Outbox,
   type OwnerRecord,
@@ -86,6 +87,10 @@ export class ManagedAgent {
       handle: (message) => this.#handle(message),
       ...(observation && { observation }),
     })
+    // Our own bug must not leave a process that never ends: its owner sees it lost, and says so.
+    void this.#actor.exited.then(({ reason }) => {
+      if (reason === 'failure') this.#leave()
+    })
   }
 
   /**
@@ -112,7 +117,8 @@ export class ManagedAgent {
       const { identity } = generation
       const file = { protocol, kind: 'ready', identity, build, at: clock.now(), runtime } as const
       if ((await publishReady(fs, ids, paths, file)) === 'exists') return 'leave'
-    } else agent.#isTurnStarted = true // the same process goes on, after a reload
+    } else if (!isSameProcess(ready.runtime, runtime)) return 'leave'
+    else agent.#isTurnStarted = agent.#mailbox.assignment.phase !== 'offered' // goes on after a reload
     agent.#begin()
     return agent
   }
@@ -217,13 +223,17 @@ export class ManagedAgent {
 
   async #complete(task: TaskRecord, text: string): Promise<void> {
     const usage = this.#ports.host.usage()
-    await this.#insist({ kind: 'result', request: task.id, ...(await this.#fit(text)), usage })
+    await this.#insist(async () => {
+      return { kind: 'result', request: task.id, ...(await this.#fit(text)), usage }
+    })
   }
 
   async #fail(task: TaskRecord, code: FailureCode, message: string): Promise<void> {
     const usage = this.#ports.host.usage()
-    const shown = head(message, limits.resultInlineBytesMax)
-    await this.#insist({ kind: 'failure', request: task.id, code, message: shown || code, usage })
+    const shown = head(message, limits.resultInlineBytesMax).trim() || code
+    await this.#insist(async () => {
+      return { kind: 'failure', request: task.id, code, message: shown, usage }
+    })
   }
 
   /** A long text is durable in its own file before the record that names it. */
@@ -233,15 +243,21 @@ export class ManagedAgent {
     const { fs, root, generation } = this.#ports
     const file = resultPath(root, generation.identity.generation)
     await keepText(fs, file, text)
-    return { text: head(text, limits.resultInlineBytesMax), whole: { file, bytes } }
+    return { text: head(text.trimStart(), limits.resultInlineBytesMax), whole: { file, bytes } }
   }
 
-  /** Writes what ends the assignment; trouble with the disk may pass. */
-  async #insist(body: Body): Promise<void> {
-    const id = this.#ports.ids.next()
+  /** Writes what ends the assignment; trouble with the disk may pass, and a full one has a reserve. */
+  async #insist(body: () => Promise<Body>): Promise<void> {
+    const { ids, clock, reserve } = this.#ports
+    const id = ids.next()
     for (let attempt = 1; attempt <= limits.resultAttemptsMax; attempt++) {
-      if (await this.#admit(body, id)) return
-      await new Promise<void>((resolve) => this.#ports.clock.after(limits.resultRetryMs, resolve))
+      try {
+        if (await this.#admit(await body(), id)) return
+      } catch (error) {
+        if (!(error instanceof MailboxError)) throw error
+        if (error.code === 'DROVER_MAILBOX_FULL') reserve.release()
+      }
+      await new Promise<void>((resolve) => clock.after(limits.resultRetryMs, resolve))
     }
   }
 
@@ -250,7 +266,7 @@ export class ManagedAgent {
     host.abort()
     await this.#admit({ kind: 'ack', request: close.id, accepted: true })
     const report = (await ownAgents?.closeAll()) ?? { closed: [], notClosed: [], kept: [] }
-    await this.#insist({ kind: 'closed', request: close.id, ...report })
+    await this.#insist(async () => ({ kind: 'closed', request: close.id, ...report }))
     this.#leave()
   }
 
@@ -266,4 +282,14 @@ export class ManagedAgent {
     const admission = await this.#outbox.admit(record)
     return !('error' in admission)
   }
+}
+
+function isSameProcess({ process: a }: Runtime, { process: b }: Runtime): boolean {
+  return (
+    a.host === b.host &&
+    a.boot === b.boot &&
+    a.namespace === b.namespace &&
+    a.pid === b.pid &&
+    a.started === b.started
+  )
 }

@@ -21,6 +21,7 @@ export class OwnedActor implements StartedActor {
   readonly #arm: () => () => void
   readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
   #disarm: (() => void) | undefined
+  #isSettled = false
 
   /** @param directory where the agent's records appear */
   constructor(
@@ -70,7 +71,8 @@ export class OwnedActor implements StartedActor {
   }
 
   update(facts: AgentFacts | 'settled'): void {
-    if (facts !== 'settled') this.facts = facts
+    if (facts === 'settled') this.#isSettled = true
+    else this.facts = facts
     for (const tell of this.#waiting) tell(facts)
   }
 
@@ -140,9 +142,11 @@ export class OwnedActor implements StartedActor {
   }
 
   async #askToClose(reason: CloseReason): Promise<CloseAnswer> {
-    const answer = await this.#ref.ask({ type: 'close', reason }, closeWaitMs)
-    // It had settled by itself before it came to this message.
     const { label } = this
+    const answer = await this.#ref.ask({ type: 'close', reason }, closeWaitMs).catch((error) => {
+      if (!this.#isSettled) throw error
+    })
+    // It had settled by itself before it came to this message.
     const settled = { closed: [label], notClosed: [], kept: [] }
     return (answer as CloseAnswer | undefined) ?? { outcome: 'settled', report: settled }
   }

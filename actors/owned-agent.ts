@@ -1,6 +1,7 @@
 import {
   type Admission,
   type CloseReason,
+  finishSettled,
   type GenerationFile,
   generationPaths,
   Outbox,
@@ -10,6 +11,7 @@ import {
   type Placement,
   protocol,
   runtimePresence,
+  settleGeneration,
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
 import {
@@ -109,15 +111,24 @@ export class OwnedAgent {
     const { clock, offer } = this.#ports
     // Presence first: a process that is gone by now has written all it ever will.
     await this.#refreshPresence()
-    if ((await lookThrough(clock, this.#mailbox)) === 'gone') {
-      this.#isSettled = true
-      return
-    }
+    if ((await lookThrough(clock, this.#mailbox)) === 'gone') return this.#finish()
     const { conclusion, close } = this.#mailbox.assignment
     if (this.#isDelivered) await this.#end()
     else if (conclusion !== undefined) offer({ generation: this.#mailbox.generation, conclusion })
     else if (close !== undefined) await this.#carryOut(close.reason)
     else if (this.#isAbandonedStart()) await this.#carryOut('withdrawn')
+  }
+
+  /** It has been moved away, perhaps by an attempt that failed right after that: the rest may still be to do. */
+  async #finish(): Promise<undefined> {
+    const { fs, root, owner } = this.#ports
+    try {
+      await settleGeneration(fs, owner, this.#mailbox.generation.identity.generation)
+      finishSettled(fs, root, owner)
+      this.#isSettled = true
+    } catch (error) {
+      this.#cleanupError = (error as Error).message
+    }
   }
 
   async #refreshPresence(): Promise<void> {
@@ -138,6 +149,7 @@ export class OwnedAgent {
 
   #admitPlacement(placement: Placement): Promise<Admission> {
     const { ids, clock, lease } = this.#ports
+    this.#mailbox.place(placement)
     const record: PlacedRecord = {
       protocol,
       kind: 'placed',
@@ -173,6 +185,7 @@ export class OwnedAgent {
 
   async #end(): Promise<undefined> {
     await waitForExit(this.#ports, this.#mailbox)
+    if (this.#ports.signal.aborted) return // whoever opens this session next finds it told, and ends it
     this.#note(await endAgent(this.#ports, this.#edge(), 'delivered'))
     await this.#refreshPresence()
   }

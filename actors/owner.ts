@@ -74,6 +74,7 @@ export class Owner<Launch> {
   #delivery: Delivery | undefined
   #ends: (() => void)[] = []
   #cancelRescan: () => void = () => {}
+  #rescanning: Promise<void> | undefined
   #starting = 0
 
   private constructor(ports: OwnerPorts<Launch>) {
@@ -144,7 +145,10 @@ export class Owner<Launch> {
       isCounted = false
     }
     try {
-      return await this.#starts.add(() => this.#start(order, signal, uncount))
+      return await this.#starts.add(() => {
+        this.#requireActing('delegate') // it may have waited for its turn
+        return this.#start(order, signal, uncount)
+      })
     } finally {
       uncount()
     }
@@ -184,13 +188,13 @@ export class Owner<Launch> {
   /** Lets go of everything: agents work on, and whoever opens this session next finds them. */
   async stop(): Promise<void> {
     if (this.#role === 'stopped') return
-    const wasActing = this.#role === 'acting'
     this.#role = 'stopped'
     this.#abort.abort()
     this.#cancelRescan()
-    this.#starts.clear()
+    this.#starts.start() // what waits to start is told so
+    await this.#rescanning // it may be taking over right now
     await this.#disband()
-    if (wasActing) await releaseLease(this.#leasePlace(), this.#ports.runtime)
+    await releaseLease(this.#leasePlace(), this.#ports.runtime)
   }
 
   async #disband(): Promise<void> {
@@ -215,13 +219,25 @@ export class Owner<Launch> {
     await this.#act()
   }
 
-  /** Takes up everything there is, from the mailboxes alone. */
+  /** Takes up everything there is, or nothing: half of it would never be looked for again. */
   async #act(): Promise<void> {
+    try {
+      await this.#takeUp()
+    } catch (error) {
+      if (this.#role === 'acting') this.#role = 'observing'
+      await this.#disband()
+      throw error
+    }
+  }
+
+  /** Takes up everything there is, from the mailboxes alone. */
+  async #takeUp(): Promise<void> {
     const { fs, root, clock, observation, host, runner, liveAgentsMax } = this.#ports
     sweepStarting(fs, this.#paths)
     finishSettled(fs, root, this.#paths)
     // Agents fail independently: only when they fail faster than one each in five seconds something is wrong here.
     this.#system = await ActorSystem.start({ clock, observation, intensity: liveAgentsMax })
+    this.#abort.signal.throwIfAborted()
     this.#delivery = new Delivery({
       fs,
       clock,
@@ -251,6 +267,7 @@ export class Owner<Launch> {
         return (message) => agent.handle(message)
       },
     })
+    this.#abort.signal.throwIfAborted() // its system is gone, and nobody would end its watch
     if (ref === undefined) throw new Error(`agent ${name} is adopted already`)
     const { agent } = generationPaths(this.#paths.directory, name)
     const actor = new OwnedActor(this.#ports, ref, generation, agent)
@@ -303,13 +320,15 @@ export class Owner<Launch> {
         },
       },
       order,
-      signal,
+      AbortSignal.any([signal, this.#abort.signal]),
     )
   }
 
   #scheduleRescan(): void {
     const delayMs = this.#role === 'acting' ? limits.rescanMs : limits.leaseRescanMs
-    this.#cancelRescan = this.#ports.clock.background(delayMs, () => void this.#rescan())
+    this.#cancelRescan = this.#ports.clock.background(delayMs, () => {
+      this.#rescanning = this.#rescan()
+    })
   }
 
   /** What no hint told. Also where a tree of actors that gave up is built again. */

@@ -4,18 +4,20 @@ import {
   claim,
   createGeneration,
   encode,
+  finishSettled,
   type GenerationFile,
   generationExists,
   generationPaths,
   labelClaimPath,
   limits,
-  type MailboxError,
+  MailboxError,
   ownerPaths,
   type Placement,
   protocol,
   type ReadyFile,
   readClaim,
   sessionClaimPath,
+  settleGeneration,
   type TaskRecord,
   unclaim,
 } from '../mailbox/index.ts'
@@ -93,11 +95,13 @@ export async function startAgent<Launch>(
 ): Promise<Delegated> {
   const { clock } = ports
   const deadline = clock.monotonic() + order.timeoutMs - limits.startDiagnosisMs
-  const { generation, task } = await prepare(ports, order)
+  const { generation, task, doubt } = await prepare(ports, order)
   const paths = generationPaths(ports.owner.directory, generation.identity.generation)
-  const actor = await ports.adopt(generation)
-  let stage = 'launch'
+  const actor = await adopt(ports, generation)
+  let stage = 'mailbox'
   try {
+    if (doubt !== undefined) throw doubt
+    stage = 'launch'
     throwIfAborted(signal)
     const placement = await ports.runner.start({ generation, paths, launch: order.launch })
     stage = 'placement'
@@ -137,11 +141,18 @@ function notAccepted(facts: AgentFacts | undefined, timeoutMs: number): Error {
   return new Error(`it did not take the task within ${timeoutMs} ms`)
 }
 
+interface Prepared {
+  readonly generation: GenerationFile
+  readonly task: TaskRecord
+  /** Why the start may or may not be durable. Its actor takes it back. */
+  readonly doubt?: MailboxError
+}
+
 /** Everything up to the start of a process. What fails here leaves nothing behind. */
 async function prepare<Launch>(
   ports: StartPorts<Launch>,
   order: DelegateOrder<Launch>,
-): Promise<{ readonly generation: GenerationFile; readonly task: TaskRecord }> {
+): Promise<Prepared> {
   const { fs, root, sessions, ids } = ports
   const session = sessions.plan(order.cwd)
   const draft = draftGeneration(ports, order, session)
@@ -153,8 +164,8 @@ async function prepare<Launch>(
     generation = await claimLabel(ports, order, draft)
     await sessions.write(session, order.cwd)
     const task = taskRecord(ports, order, generation, ids.next())
-    await createGeneration(fs, ports.owner, generation, task)
-    return { generation, task }
+    const doubt = await create(ports, generation, task)
+    return { generation, task, ...(doubt && { doubt }) }
   } catch (error) {
     const remains = generationExists(fs, ports.owner, name)
     if (!remains) {
@@ -173,6 +184,42 @@ async function prepare<Launch>(
         cause: error,
       },
     )
+  }
+}
+
+async function create<Launch>(
+  { fs, owner }: StartPorts<Launch>,
+  generation: GenerationFile,
+  task: TaskRecord,
+): Promise<MailboxError | undefined> {
+  try {
+    await createGeneration(fs, owner, generation, task)
+    return undefined
+  } catch (error) {
+    if (error instanceof MailboxError && error.code === 'DROVER_OUTCOME_UNKNOWN') return error
+    throw error
+  }
+}
+
+/** Without an actor nobody would ever take the start back, so it is undone here: nothing runs yet. */
+async function adopt<Launch>(
+  ports: StartPorts<Launch>,
+  generation: GenerationFile,
+): Promise<StartedActor> {
+  const { fs, root, owner, sessions } = ports
+  const { identity } = generation
+  try {
+    return await ports.adopt(generation)
+  } catch (cause) {
+    await settleGeneration(fs, owner, identity.generation)
+    finishSettled(fs, root, owner)
+    sessions.remove({ id: identity.session, file: identity.sessionFile })
+    const message = `The agent could not be set up: ${(cause as Error).message}`
+    throw failure('internal_failure', 'mailbox', message, {
+      nextAction: 'Nothing was started. Mend the cause named here, then delegate again.',
+      rollbackOccurred: true,
+      cause,
+    })
   }
 }
 
@@ -317,19 +364,17 @@ async function withdraw<Launch>(
   actor: StartedActor,
   { generation, task, stage, cause }: Attempt,
 ): Promise<Delegated> {
-  const { fs, owner, runner, sessions } = ports
+  const { owner, runner } = ports
   const { identity } = generation
   const paths = generationPaths(owner.directory, identity.generation)
   const capture = await runner.capture({ generation, paths }).catch(() => undefined)
   const said = capture?.lines.join('\n').trim()
-  const { outcome, why } = await actor.withdraw()
+  const { outcome, why } = await takeBack(ports, actor, generation)
   if (outcome === 'result') {
     const facts = await actor.until(isAccepted, limits.acknowledgementWaitMs, ports.signal)
     if (facts !== undefined)
       return delegated(facts, task, facts.assignment.placement ?? { runner: runner.name })
   }
-  if (outcome === 'settled' && !generationExists(fs, owner, identity.generation))
-    sessions.remove({ id: identity.session, file: identity.sessionFile })
   const isClean = outcome === 'settled'
   throw failure(
     isClean ? 'pane_not_ready' : 'rollback_failure',
@@ -347,6 +392,22 @@ async function withdraw<Launch>(
       cause,
     },
   )
+}
+
+/** Never throws: what fails here must not hide why the start failed. */
+async function takeBack<Launch>(
+  { fs, owner, sessions }: StartPorts<Launch>,
+  actor: StartedActor,
+  { identity }: GenerationFile,
+): Promise<Withdrawal> {
+  try {
+    const withdrawal = await actor.withdraw()
+    if (withdrawal.outcome === 'settled' && !generationExists(fs, owner, identity.generation))
+      sessions.remove({ id: identity.session, file: identity.sessionFile })
+    return withdrawal
+  } catch (error) {
+    return { outcome: 'open', why: (error as Error).message }
+  }
 }
 
 function failure(

@@ -49,8 +49,12 @@ export class Outbox<R extends MailboxRecord> {
   readonly #bytesMax: number
   readonly #reserve: Reserve | undefined
   readonly #sync: SharedSync
-  /** Ids of the records in the directory, durable ones unless `#inDoubt`. */
-  readonly #present = new Set<string>()
+  /** Ids of the records known to be durable. */
+  readonly #durable = new Set<string>()
+  /** Ids of the records in the directory: all of them, unless `#inDoubt`. */
+  readonly #linked = new Set<string>()
+  /** Ids of records that may be there or not. */
+  readonly #unknown = new Set<string>()
   readonly #running = new Map<string, Promise<Admission>>()
   #next = 1
   #attempts = 0
@@ -79,6 +83,7 @@ export class Outbox<R extends MailboxRecord> {
       options.fs.remove(`${options.drafts}/${name}`)
     await options.fs.syncDirectory(options.directory)
     outbox.#look()
+    for (const id of outbox.#linked) outbox.#durable.add(id)
     return outbox
   }
 
@@ -92,25 +97,37 @@ export class Outbox<R extends MailboxRecord> {
    */
   admit(record: R): Promise<Admission> {
     const { id } = record
-    if (this.#present.has(id)) return Promise.resolve({ outcome: 'duplicate' })
+    if (this.#durable.has(id)) return Promise.resolve({ outcome: 'duplicate' })
     const running = this.#running.get(id)
     if (running !== undefined) return running.then(asDuplicate)
     const bytes = encode(record)
     if (bytes.length > this.#bytesMax)
       return Promise.resolve(tooLarge(record, bytes, this.#bytesMax))
-    const admission = this.#admit(record, bytes).finally(() => this.#running.delete(id))
+    const admitting = this.#unknown.has(id)
+      ? this.#retry(record, bytes)
+      : this.#admit(record, bytes)
+    const admission = admitting.finally(() => this.#running.delete(id))
     this.#running.set(id, admission)
     return admission
   }
 
-  async #admit(record: R, bytes: Uint8Array): Promise<Admission> {
-    const admission = await this.#attempt(record, bytes)
-    if (!('error' in admission) || admission.error.code !== 'DROVER_MAILBOX_FULL') return admission
-    if (startsWork.has(record.kind) || this.#reserve?.release() !== 'released') return admission
-    return this.#attempt(record, bytes)
+  /** Looks first: what an earlier attempt left there must not be refused now, for want of room or anything else. */
+  async #retry(record: R, bytes: Uint8Array): Promise<Admission> {
+    const { kind, id } = record
+    try {
+      this.#look()
+      if (this.#linked.has(id)) {
+        await this.#makeDurable(kind, id)
+        return { outcome: 'duplicate' }
+      }
+    } catch (error) {
+      return this.#outcomeUnknown(id, error as MailboxError)
+    }
+    this.#unknown.delete(id)
+    return this.#admit(record, bytes)
   }
 
-  async #attempt({ kind, id }: R, bytes: Uint8Array): Promise<Admission> {
+  async #admit({ kind, id }: R, bytes: Uint8Array): Promise<Admission> {
     const earlier = this.#lastLink
     let passOn: () => void = () => {}
     this.#lastLink = new Promise((resolve) => {
@@ -118,60 +135,81 @@ export class Outbox<R extends MailboxRecord> {
     })
     const draft = `${this.#drafts}/${id}-${this.#attempts++}`
     try {
-      await this.#fs.createSynced(draft, bytes)
+      await this.#withReserve(kind, () => this.#fs.createSynced(draft, bytes))
     } catch (error) {
       void earlier.then(passOn)
       return { outcome: 'refused', error: error as MailboxError }
     }
     await earlier
-    let known = false
+    let isNew = false
     try {
-      if (this.#inDoubt) this.#look()
-      known = this.#present.has(id)
-      if (!known) this.#link(draft, kind, id)
+      isNew = await this.#withReserve(kind, () => this.#link(draft, kind, id))
     } catch (error) {
       this.#sweep(draft)
       const { code } = error as MailboxError
       // Without its directory nothing can have been linked; any other failure leaves that open.
       if (code === 'DROVER_MAILBOX_GONE')
         return { outcome: 'refused', error: error as MailboxError }
-      return this.#unknown(id, error as MailboxError)
+      return this.#outcomeUnknown(id, error as MailboxError)
     } finally {
       passOn()
     }
     try {
-      await this.#sync.afterNow() // for a duplicate too: the attempt that made it may have failed right here
+      await this.#makeDurable(kind, id)
     } catch (error) {
+      return this.#outcomeUnknown(id, error as MailboxError)
+    } finally {
       this.#sweep(draft)
-      return this.#unknown(id, error as MailboxError)
     }
-    this.#present.add(id)
-    this.#sweep(draft)
-    return { outcome: known ? 'duplicate' : 'admitted' }
+    return { outcome: isNew ? 'admitted' : 'duplicate' }
   }
 
-  #link(draft: string, kind: RecordKind, id: string): void {
+  /** Whether it was not there before. */
+  #link(draft: string, kind: RecordKind, id: string): boolean {
+    if (this.#inDoubt) this.#look()
+    if (this.#linked.has(id)) return false
     const number = String(this.#next).padStart(8, '0')
-    this.#fs.link(draft, `${this.#directory}/${number}-${kind}-${id}.json`)
+    this.#inDoubt = true // until it is known what this call did
+    const answer = this.#fs.link(draft, `${this.#directory}/${number}-${kind}-${id}.json`)
+    this.#inDoubt = false
+    this.#linked.add(id)
     this.#next++
+    return answer === 'linked'
+  }
+
+  async #makeDurable(kind: RecordKind, id: string): Promise<void> {
+    await this.#withReserve(kind, () => this.#sync.afterNow())
+    this.#durable.add(id)
+    this.#unknown.delete(id)
+  }
+
+  /** Repeats an action that found the disk full, if this record may use the reserve and the reserve is there. */
+  async #withReserve<T>(kind: RecordKind, action: () => T | Promise<T>): Promise<T> {
+    try {
+      return await action()
+    } catch (error) {
+      const isFull = (error as MailboxError).code === 'DROVER_MAILBOX_FULL'
+      if (!isFull || startsWork.has(kind) || this.#reserve?.release() !== 'released') throw error
+      return await action()
+    }
   }
 
   /** Learns from the directory itself what is in it. */
   #look(): void {
-    this.#present.clear()
+    const names = this.#fs.list(this.#directory) ?? []
+    this.#linked.clear()
     this.#next = 1
-    for (const name of this.#fs.list(this.#directory) ?? []) {
+    for (const name of names) {
       const parsed = parseRecordName(name)
       if (parsed === undefined) continue
-      this.#present.add(parsed.id)
+      this.#linked.add(parsed.id)
       this.#next = Math.max(this.#next, parsed.number + 1)
     }
     this.#inDoubt = false
   }
 
-  #unknown(id: string, cause: MailboxError): Admission {
-    this.#inDoubt = true
-    this.#present.delete(id)
+  #outcomeUnknown(id: string, cause: MailboxError): Admission {
+    this.#unknown.add(id)
     const error = new MailboxError(
       'DROVER_OUTCOME_UNKNOWN',
       'retry',

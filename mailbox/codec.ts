@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refusalReasonCharsMax } from './limits.ts'
 import type {
   AgentRecord,
   ClaimFile,
@@ -186,25 +187,30 @@ function decode<T>(schema: z.ZodType<T>, bytes: Uint8Array): Decoded<T> {
   try {
     json = utf8.decode(bytes)
   } catch {
-    return { refusal: 'not-utf8', why: 'the bytes are not UTF-8' }
+    return refuse('not-utf8', 'the bytes are not UTF-8')
   }
   let value: unknown
   try {
     value = JSON.parse(json)
   } catch (error) {
-    return { refusal: 'not-json', why: String(error) }
+    return refuse('not-json', String(error))
   }
   const parsed = schema.safeParse(value)
   if (!parsed.success) {
     const stated = (value as { protocol?: unknown } | null)?.protocol
-    if (stated !== protocol)
-      return { refusal: 'wrong-protocol', why: `protocol ${String(stated)}, not ${protocol}` }
-    return { refusal: 'wrong-shape', why: z.prettifyError(parsed.error) }
+    if (stated === protocol) return refuse('wrong-shape', z.prettifyError(parsed.error))
+    // Only a number is shown: making text of anything else may throw, or never end.
+    const shown = typeof stated === 'number' ? `protocol ${stated}` : 'no protocol number'
+    return refuse('wrong-protocol', `${shown}, not ${protocol}`)
   }
   // Of two keys the last wins, so what a person reads in the file may not be what a program sees.
   if (writtenKeys(json) !== heldKeys(value))
-    return { refusal: 'duplicate-key', why: 'a key stands twice in one object' }
+    return refuse('duplicate-key', 'a key stands twice in one object')
   return { value: parsed.data }
+}
+
+function refuse(refusal: Refusal, why: string): Extract<Decoded<never>, { refusal: Refusal }> {
+  return { refusal, why: why.slice(0, refusalReasonCharsMax) }
 }
 
 /** Counts the keys written in valid JSON: the strings followed by a colon. Leaps over long strings. */

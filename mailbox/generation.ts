@@ -4,9 +4,9 @@ import { MailboxError } from './errors.ts'
 import {
   type GenerationPaths,
   generationPaths,
-  ownNames,
   type OwnerPaths,
   ownerPaths,
+  ownNames,
   prepareGeneration,
   type RootPaths,
   sessionClaimPath,
@@ -21,7 +21,7 @@ import type { GenerationFile, ReadyFile, TaskRecord } from './record.ts'
  * Durable: once this resolves, generation and task survive power loss.
  * Unknown: after DROVER_OUTCOME_UNKNOWN the generation may exist; the caller must withdraw it.
  *
- * @throws MailboxError - any other code: nothing is left of it
+ * @throws MailboxError - any other code: it does not exist, and what was built aside is removed or will be swept
  */
 export async function createGeneration(
   fs: MailboxFs,
@@ -31,33 +31,54 @@ export async function createGeneration(
 ): Promise<void> {
   const { generation } = file.identity
   const aside = generationPaths(owner.starting, generation)
+  let isMoving = false
   try {
     prepareGeneration(fs, aside)
     await Promise.all([
       fs.createSynced(aside.file, encode(file)),
       fs.createSynced(`${aside.owner}/00000001-task-${task.id}.json`, encode(task)),
     ])
+    // The names on the way to it may be as new as it is: a first start makes this owner's directory, too.
+    const built = [aside.owner, aside.agent, `${aside.directory}/drafts`, aside.directory]
     await Promise.all(
-      [aside.owner, aside.agent, `${aside.directory}/drafts`, aside.directory].map((directory) =>
-        fs.syncDirectory(directory),
-      ),
+      [...built, ...above(owner.directory)].map((directory) => fs.syncDirectory(directory)),
     )
     await fs.syncDirectory(owner.starting)
+    isMoving = true
     fs.rename(aside.directory, generationPaths(owner.directory, generation).directory)
   } catch (error) {
-    fs.removeTree(aside.directory)
+    if (isMoving && !isStillThere(fs, aside.directory)) throw outcomeUnknown(generation, error)
+    try {
+      fs.removeTree(aside.directory)
+    } catch {} // it is swept when this owner's lease is taken again
     throw error
   }
   try {
     await Promise.all([fs.syncDirectory(owner.directory), fs.syncDirectory(owner.starting)])
   } catch (error) {
-    throw new MailboxError(
-      'DROVER_OUTCOME_UNKNOWN',
-      'report',
-      `The start of ${generation} may or may not be durable.`,
-      error,
-    )
+    throw outcomeUnknown(generation, error)
   }
+}
+
+/** The root of all mailboxes, what it lies in, and the agent directory: nearest first. */
+function above(ownerDirectory: string): readonly string[] {
+  const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
+  const mailboxes = parentOf(ownerDirectory)
+  const drover = parentOf(mailboxes)
+  return [mailboxes, drover, parentOf(drover)]
+}
+
+function isStillThere(fs: MailboxFs, path: string): boolean {
+  try {
+    return fs.entry(path) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function outcomeUnknown(generation: string, cause: unknown): MailboxError {
+  const message = `The start of ${generation} may or may not be durable.`
+  return new MailboxError('DROVER_OUTCOME_UNKNOWN', 'report', message, cause)
 }
 
 /** Removes what a dead runtime left half built. Only the holder of this owner's lease may call it. */
@@ -70,7 +91,7 @@ export function sweepStarting(fs: MailboxFs, owner: OwnerPaths): void {
  * Settles a generation: one rename, after which it is no more, and its agent can write nothing into it. The rename
  * has happened when this returns, and is durable when it resolves. `finishSettled` gives up the rest.
  *
- * @throws MailboxError - the rename did not happen; repeating it is harmless
+ * @throws MailboxError - the rename did not happen, or may not be durable; repeating it is harmless
  */
 export async function settleGeneration(
   fs: MailboxFs,

@@ -43,6 +43,8 @@ export class Journal<R extends MailboxRecord> {
   readonly #options: JournalOptions<R>
   readonly #seen = new Set<string>()
   #waiting: string[] = []
+  /** Names seen and put off until the next look. */
+  #isHolding = false
   #next = 1
 
   constructor(options: JournalOptions<R>) {
@@ -78,18 +80,35 @@ export class Journal<R extends MailboxRecord> {
     } catch (error) {
       return { records, quarantined, more: false, gone: false, problem: error as MailboxError }
     }
-    return { records, quarantined, more: this.#waiting.length > 0, gone: false }
+    const more = this.#waiting.length > 0 || this.#isHolding
+    return { records, quarantined, more, gone: false }
   }
 
   #list(): boolean {
-    const unseen = this.#unseen()
-    if (unseen === undefined) return false
+    const { fs, directory } = this.#options
+    const first = this.#unseen()
+    if (first === undefined) return false
+    fs.verifyDirectory(directory) // a link in its place would have us move the files of someone else
+    this.#waiting = first
+    this.#isHolding = false
+    if (!this.#hasGap(first)) return true
     // A directory read beside its writer may show record 5 and miss record 4, linked before it. A second read
-    // shows all that was there when the first one ended; what is still missing then was quarantined.
-    const first = unseen[0]
-    const gap = first !== undefined && unseen.some((name, i) => numberOf(name) > this.#next + i)
-    this.#waiting = (gap ? this.#unseen() : unseen) ?? []
+    // shows all that was there when the first one ended; what is still missing then was quarantined. What is newer
+    // may have gaps of its own, and waits for the next look.
+    const second = this.#unseen() ?? []
+    const last = first.reduce((highest, name) => Math.max(highest, numberOf(name)), 0)
+    this.#waiting = second.filter((name) => numberOf(name) <= last)
+    this.#isHolding = this.#waiting.length < second.length
     return true
+  }
+
+  #hasGap(names: readonly string[]): boolean {
+    let next = this.#next
+    for (const number of names.map(numberOf)) {
+      if (number > next) return true
+      next = Math.max(next, number + 1)
+    }
+    return false
   }
 
   #unseen(): string[] | undefined {

@@ -38,10 +38,15 @@ export async function takeLease(place: LeasePlace, runtime: Runtime): Promise<Le
   if (now === 'unreadable') return { outcome: 'elsewhere' }
   const { number, holder } = now
   if (holder !== undefined) {
-    if (holder.nonce === runtime.nonce) return { outcome: 'held', number }
+    if (holder.nonce === runtime.nonce) {
+      await place.fs.syncDirectory(place.directory) // an earlier attempt may have failed to
+      return { outcome: 'held', number }
+    }
     if (runtimePresence(place.processes, holder) !== 'gone') return { outcome: 'elsewhere', holder }
   }
   if (!(await publish(place, number + 1, runtime))) return { outcome: 'elsewhere' }
+  // While we were writing, others may have taken this very number, given it back and pruned it.
+  if (!holdsLease(place, runtime, number + 1)) return { outcome: 'elsewhere' }
   prune(place, number + 1)
   return { outcome: 'held', number: number + 1 }
 }

@@ -53,5 +53,8 @@ export const errorLogBytesMax = 262_144
 export const captureLinesMax = 80
 export const captureBytesMax = 16_384
 
+/** Longest reason why bytes were refused, characters: hostile bytes must not write long ones. */
+export const refusalReasonCharsMax = 500
+
 /** Records one scan hands over before it lets the event loop go on. */
 export const scanWindow = 256

@@ -53,12 +53,7 @@ function processesOf(table: ProcessTable): Processes {
   const me = identify(process.pid)
   return {
     self() {
-      if (me === undefined)
-        throw new MailboxError(
-          'DROVER_PLATFORM_UNSUPPORTED',
-          'stop',
-          'Drover cannot read its own entry in the process table. Is /proc mounted?',
-        )
+      if (me === undefined) throw unreadable()
       return me
     },
     identify,
@@ -96,11 +91,29 @@ function processesOf(table: ProcessTable): Processes {
   }
 }
 
+function unreadable(cause?: unknown): MailboxError {
+  return new MailboxError(
+    'DROVER_PLATFORM_UNSUPPORTED',
+    'stop',
+    'Drover cannot read its own entry in the process table. Is /proc mounted?',
+    cause,
+  )
+}
+
+/** Without these two a process would look like one of another boot, which counts as proof that it is gone. */
+function linuxBoot(): { readonly boot: string; readonly namespace: string } {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return { boot, namespace: readlinkSync('/proc/self/ns/pid') }
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
 function linuxTable(): ProcessTable {
   return {
     host: readLine('/etc/machine-id') ?? hostname(),
-    boot: readLine('/proc/sys/kernel/random/boot_id') ?? '',
-    namespace: readlinkSync('/proc/self/ns/pid'),
+    ...linuxBoot(),
     look(pid) {
       let stat: string
       try {

@@ -27,9 +27,10 @@ export async function setReserveAside(
   path: string,
   bytes: number = ballastBytes,
 ): Promise<void> {
-  if (fs.entry(path) !== undefined) return
   const draft = `${path}-${ids.next()}`
   try {
+    sweepDrafts(fs, path)
+    if (fs.entry(path) !== undefined) return
     await fs.createSynced(draft, new Uint8Array(bytes))
     fs.link(draft, path)
   } catch {
@@ -39,4 +40,12 @@ export async function setReserveAside(
       fs.remove(draft)
     } catch {}
   }
+}
+
+/** A process that died on its way left space taken and no reserve. One still on its way goes without. */
+function sweepDrafts(fs: MailboxFs, path: string): void {
+  const split = path.lastIndexOf('/')
+  const [parent, name] = [path.slice(0, split), path.slice(split + 1)]
+  for (const each of fs.list(parent) ?? [])
+    if (each.startsWith(`${name}-`)) fs.remove(`${parent}/${each}`)
 }

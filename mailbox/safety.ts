@@ -1,6 +1,6 @@
-import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { MailboxError } from './errors.ts'
+import { MailboxError, mailboxError } from './errors.ts'
 
 /**
  * The real path of the agent directory, made if it is not there, once all that leads to it can be trusted: owned
@@ -9,8 +9,7 @@ import { MailboxError } from './errors.ts'
  * @throws MailboxError DROVER_MAILBOX_UNSAFE - names the directory and what is wrong with it; remedy `report`
  */
 export function trustedAgentDirectory(agentDirectory: string): string {
-  mkdirSync(agentDirectory, { recursive: true, mode: 0o700 })
-  const real = realpathSync(agentDirectory)
+  const real = makeDirectory(agentDirectory)
   for (let path = real; ; path = dirname(path)) {
     const { uid, mode } = lstatSync(path)
     if (uid !== process.getuid?.() && uid !== 0)
@@ -19,8 +18,20 @@ export function trustedAgentDirectory(agentDirectory: string): string {
       refuse(path, 'can be written by everyone', `Run: chmod o-w ${path}`)
     if (path === dirname(path)) break
   }
-  if (!statSync(real).isDirectory()) refuse(real, 'is not a directory', 'Move it away.')
   return real
+}
+
+function makeDirectory(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    return realpathSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // A file or a link that leads nowhere has its name, or that of a directory above.
+    if (code === 'EEXIST' || code === 'ENOTDIR' || code === 'ENOENT' || code === 'ELOOP')
+      refuse(path, `cannot be made: ${code}`, 'Move away what is in its place.')
+    throw mailboxError(error, 'make directory', path)
+  }
 }
 
 function refuse(path: string, what: string, remedy: string): never {

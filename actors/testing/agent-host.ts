@@ -33,7 +33,7 @@ export class FakeAgentHost implements AgentHost {
   begin(): void {
     this.#isRunning = true
     const { next } = this
-    if (next) this.#cancel = this.#process.clock.after(next.afterMs, () => this.end(next.end))
+    if (next) this.#cancel = this.#process.hostClock.after(next.afterMs, () => this.end(next.end))
   }
 
   /** The present run has really ended. */
@@ -57,7 +57,7 @@ export class FakeAgentHost implements AgentHost {
   }
 
   abort(): void {
-    this.#process.mustLive()
+    if (!this.#process.isAlive) return
     this.end({ outcome: 'aborted' })
   }
 
@@ -75,7 +75,7 @@ export class FakeAgentHost implements AgentHost {
   }
 
   leave(): void {
-    this.#process.mustLive()
+    if (!this.#process.isAlive) return
     this.hasLeft = true
     this.#onLeave()
   }

@@ -38,9 +38,11 @@ export class AgentProgram {
     this.#world = world
     this.process = process
     this.order = order
-    this.host = new FakeAgentHost(process, () => process.clock.after(leaveMs, () => process.end()))
+    this.host = new FakeAgentHost(process, () =>
+      process.hostClock.after(leaveMs, () => process.end()),
+    )
     this.#followFate()
-    process.clock.after(bootMs, () => void this.#boot().catch((error) => this.#fail(error)))
+    process.hostClock.after(bootMs, () => void this.#boot().catch((error) => this.#fail(error)))
   }
 
   #followFate(): void {
@@ -98,7 +100,7 @@ export class AgentProgram {
     if (diesAt === 'mid-work') {
       const begin = host.begin.bind(host)
       host.begin = () => {
-        process.clock.after(workMs / 2, () => process.end())
+        process.hostClock.after(workMs / 2, () => process.end())
         begin()
       }
       return

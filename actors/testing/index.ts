@@ -18,6 +18,8 @@ export { type OwnerHostHarness, ownerHostConformance } from './owner-host-confor
 export * from './records.ts'
 export { FakeRunner, generationVariable, type Stage } from './runner.ts'
 export { type Conduct, type RunnerHarness, runnerConformance } from './runner-conformance.ts'
+export { seed } from './seed.ts'
 export { FakeSessionFile } from './session-file.ts'
 export { FakeSessionStore } from './session-store.ts'
+export { fates, Simulation, type Step } from './simulation.ts'
 export { Lead, type OrderTwist, type OwnerTwist, World, world } from './world.ts'

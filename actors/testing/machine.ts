@@ -109,6 +109,8 @@ export class VirtualProcess {
   readonly ignoresTerm: boolean
   readonly fs: MemoryFs
   readonly clock: ClockFace
+  /** The clock of the host it runs in, so that timers of ours can be told from the host's. */
+  readonly hostClock: ClockFace
   readonly processes: Processes
   readonly #machine: Machine
   #parent: VirtualProcess | undefined
@@ -124,6 +126,7 @@ export class VirtualProcess {
     this.fs = machine.disk.peer()
     this.#countWatches(this.fs)
     this.clock = machine.clock.face()
+    this.hostClock = machine.clock.face()
     this.processes = processesOf(machine, this)
   }
 
@@ -153,6 +156,7 @@ export class VirtualProcess {
     this.#isEnded = true
     this.fs.crash()
     this.clock.die()
+    this.hostClock.die()
     this.#machine.ended(this)
   }
 
@@ -164,8 +168,8 @@ export class VirtualProcess {
   #notice(): void {
     try {
       this.fs.entry('/')
-    } catch {
-      this.end()
+    } catch (error) {
+      if (error instanceof Crashed) this.end() // any other trouble of the disk, it lives through
     }
   }
 

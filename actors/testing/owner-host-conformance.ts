@@ -103,7 +103,7 @@ export function ownerHostConformance(
         const { host } = harness
         host.trySend([a])
         await harness.persist()
-        assert.deepEqual(await host.seen([{ ...one, [field]: two[field] + 'x' }]), [])
+        assert.deepEqual(await host.seen([{ ...one, [field]: `${two[field]}x` }]), [])
         assert.deepEqual(await host.seen([one]), [one])
       })
 

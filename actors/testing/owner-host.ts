@@ -104,7 +104,7 @@ export class FakeOwnerHost implements OwnerHost {
   }
 
   #meet(fate: SendFate): void {
-    const { clock } = this.#process
+    const { hostClock: clock } = this.#process
     if (fate === 'by-hand') return
     if (fate === 'dies-before') return void clock.after(persistMs, () => this.#process.end())
     if (fate === 'dropped') return void clock.after(persistMs, () => this.escape())

@@ -19,6 +19,7 @@ import {
 } from '../index.ts'
 import { AgentProgram } from './agent-program.ts'
 import { completes, type Fate } from './fates.ts'
+import { Ledger } from './ledger.ts'
 import { Machine, type VirtualProcess } from './machine.ts'
 import { FakeOwnerHost } from './owner-host.ts'
 import { FakeRunner } from './runner.ts'
@@ -38,6 +39,8 @@ export class World {
   readonly agents: Map<string, AgentProgram> = new Map()
   /** Agents as owners of agents, by session. */
   readonly owners: Map<string, Lead> = new Map()
+  /** What was ever written in the mailboxes of agents that were started. */
+  readonly ledger: Ledger = new Ledger()
   readonly #sessions = new Map<string, FakeSessionFile>()
 
   constructor() {
@@ -58,9 +61,14 @@ export class World {
 
   /** Opens a session in a new process: another window, or the next life of the first. */
   async lead(session = 'lead', twist: OwnerTwist = {}): Promise<Lead> {
-    const lead = new Lead(this, this.machine.spawn(), session, twist)
+    const lead = this.leadIn(this.machine.spawn(), session, twist)
     await this.run(lead.open())
     return lead
+  }
+
+  /** A process that is going to open a session. */
+  leadIn(process: VirtualProcess, session = 'lead', twist: OwnerTwist = {}): Lead {
+    return new Lead(this, process, session, twist)
   }
 
   /** The agent of that label that was started last. */
@@ -126,7 +134,9 @@ export class World {
       process,
       order,
     )
-    this.agents.set(order.generation.identity.generation, program)
+    const { generation } = order.generation.identity
+    this.agents.set(generation, program)
+    this.ledger.follow(this.disk, generation, order.paths)
   }
 
   /** An agent opens its own session as an owner, and delegates. */
@@ -232,8 +242,8 @@ export class Lead {
     return this.world.run(this.owner.close(label))
   }
 
-  async rows(): Promise<readonly Row[]> {
-    return this.owner.rows()
+  rows(): Promise<readonly Row[]> {
+    return this.world.run(this.owner.rows())
   }
 
   /** Each agent with its state, in short. */
@@ -257,17 +267,27 @@ export class Lead {
   }
 
   /** The session is closed in good order, and its process ends. */
-  async quit(): Promise<void> {
-    await this.world.run(this.owner.stop())
+  quit(): Promise<void> {
+    return this.world.run(this.quitting())
+  }
+
+  /** The same process lets go of everything and takes it up again, as `/reload` does. */
+  reload(): Promise<void> {
+    return this.world.run(this.reloading())
+  }
+
+  /** As `quit`; time is the caller's. */
+  async quitting(): Promise<void> {
+    await this.owner.stop()
     this.#endRuntime()
     this.process.end()
   }
 
-  /** The same process lets go of everything and takes it up again, as `/reload` does. */
-  async reload(): Promise<void> {
-    await this.world.run(this.owner.stop())
+  /** As `reload`; time is the caller's. */
+  async reloading(): Promise<void> {
+    await this.owner.stop()
     this.#endRuntime()
-    await this.world.run(this.open())
+    await this.open()
   }
 }
 

@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { limits, type MemoryFs, resultPath, rootPaths } from '../mailbox/index.ts'
+import { Delivery, deliveryIdentity, deliveryKey, head } from './delivery.ts'
+import type { DeliveryIdentity, ResultReport } from './index.ts'
+import {
+  aGeneration,
+  anIdentity,
+  aReport,
+  FakeOwnerHost,
+  type FakeSessionFile,
+  type VirtualProcess,
+  World,
+} from './testing/index.ts'
+
+/** One delivery over a host in a process of its own. */
+class Desk {
+  readonly world: World
+  readonly process: VirtualProcess
+  readonly host: FakeOwnerHost
+  readonly delivery: Delivery
+  readonly delivered: string[] = []
+
+  constructor(world = new World()) {
+    this.world = world
+    this.process = world.machine.spawn()
+    this.host = new FakeOwnerHost(this.process, world.session('lead'))
+    const { fs, clock } = this.process
+    for (const each of ['/agent/drover', '/agent/drover/results']) fs.makeDirectory(each)
+    this.delivery = new Delivery({
+      fs,
+      clock,
+      root: rootPaths('/agent'),
+      host: this.host,
+      onDelivered: (generation) => this.delivered.push(generation),
+    })
+  }
+
+  offer(...labels: readonly string[]): void {
+    for (const label of labels) this.delivery.offer(aReport(label))
+  }
+
+  /** Everything that can happen by itself has happened. */
+  async quiet(): Promise<void> {
+    await this.world.advance(10_000)
+  }
+
+  /** The next process that has this session open. */
+  next(): Desk {
+    this.process.end()
+    return new Desk(this.world)
+  }
+
+  get session(): FakeSessionFile {
+    return this.host.session
+  }
+
+  get sentLabels(): readonly (readonly string[])[] {
+    return this.host.messages.map((reports) => reports.map(labelOf))
+  }
+}
+
+describe('delivery', () => {
+  it('hands a result to an idle owner and says so once it is in its history', async () => {
+    const desk = new Desk()
+    desk.offer('a')
+    await desk.world.advance(9)
+    assert.deepEqual([desk.sentLabels, desk.delivered], [[['a']], []])
+    await desk.quiet()
+    assert.deepEqual(desk.delivered, [aReport('a').generation.identity.generation])
+    assert.equal(desk.session.entries.length, 1)
+  })
+
+  it('looks into the history before it sends anything', async () => {
+    const desk = new Desk()
+    desk.session.append([deliveryIdentity(aReport('a'))])
+    desk.offer('a')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [])
+    assert.equal(desk.delivered.length, 1)
+  })
+
+  it('waits while the owner is busy, and looks no oftener for that', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    desk.offer('a')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [])
+    assert.ok(desk.host.looks <= 2)
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a']])
+  })
+
+  it('sends all that wait as one message', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    for (const label of ['a', 'b', 'c']) {
+      desk.offer(label)
+      await desk.world.advance(1_000)
+    }
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a', 'b', 'c']])
+    assert.equal(desk.delivered.length, 3)
+  })
+
+  it('sends those together that are offered in one tick', async () => {
+    const desk = new Desk()
+    desk.offer('a', 'b')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a', 'b']])
+  })
+
+  it('has one message outstanding at most', async () => {
+    const desk = new Desk()
+    desk.host.fates.push('by-hand')
+    desk.offer('a')
+    await desk.quiet()
+    desk.offer('b')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a']])
+    desk.host.persist()
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a'], ['b']])
+  })
+
+  it('takes an offer that is repeated for one', async () => {
+    const desk = new Desk()
+    desk.offer('a', 'a')
+    await desk.world.advance(20)
+    desk.offer('a')
+    await desk.quiet()
+    assert.equal(desk.session.entries.length, desk.sentLabels.flat().length)
+    assert.deepEqual(desk.session.entries.length, 1)
+  })
+
+  it('sends again, once, what was not in the history when its run had ended', async () => {
+    const desk = new Desk()
+    desk.host.fates.push('dropped')
+    desk.offer('a')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a'], ['a']])
+    assert.equal(desk.session.entries.length, 1)
+    assert.equal(desk.delivered.length, 1)
+  })
+
+  it('does not send again while the run goes on that should bring it', async () => {
+    const desk = new Desk()
+    desk.host.fates.push('by-hand')
+    desk.offer('a')
+    for (let n = 0; n < 5; n++) {
+      desk.delivery.pump()
+      await desk.world.advance(5_000)
+    }
+    assert.deepEqual(desk.sentLabels, [['a']])
+    desk.host.persist()
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a']])
+    assert.equal(desk.delivered.length, 1)
+  })
+
+  it('does not send again what is in the history although its run failed', async () => {
+    const desk = new Desk()
+    desk.host.fates.push('model-error')
+    desk.offer('a')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a']])
+    assert.equal(desk.delivered.length, 1)
+  })
+
+  it('tries again where the host turned busy in the very tick of a send', async () => {
+    const desk = new Desk()
+    desk.host.refusals = 1
+    desk.offer('a')
+    await desk.world.advance(100)
+    assert.deepEqual(desk.sentLabels, [])
+    desk.host.begin()
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['a']])
+    assert.equal(desk.session.entries.length, 1)
+  })
+
+  it('keeps a result for ever where the host never becomes idle, and holds no timer for it', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    desk.offer('a')
+    await desk.world.advance(3_600_000)
+    assert.deepEqual([desk.sentLabels, desk.delivered], [[], []])
+    assert.equal(desk.process.clock.pending, 0)
+  })
+
+  it('sends again in its next life what a crash kept out of the history', async () => {
+    const desk = new Desk()
+    desk.host.fates.push('dies-before')
+    desk.offer('a')
+    await desk.quiet()
+    assert.equal(desk.session.entries.length, 0)
+    const next = desk.next()
+    next.offer('a')
+    await next.quiet()
+    assert.equal(next.session.entries.length, 1)
+    assert.equal(next.delivered.length, 1)
+  })
+
+  it('does not send again in its next life what is in the history', async () => {
+    const desk = new Desk()
+    desk.host.fates.push('dies-after')
+    desk.offer('a')
+    await desk.quiet()
+    assert.deepEqual([desk.session.entries.length, desk.delivered.length], [1, 0])
+    const next = desk.next()
+    next.offer('a')
+    await next.quiet()
+    assert.deepEqual([next.sentLabels, next.delivered.length], [[], 1])
+  })
+
+  for (const field of [
+    'generation',
+    'owner',
+    'session',
+    'sessionFile',
+    'label',
+    'cwd',
+    'request',
+  ] as const)
+    it(`takes an entry that differs in its ${field} for no delivery`, async () => {
+      const desk = new Desk()
+      const entry: DeliveryIdentity = { ...deliveryIdentity(aReport('a')), [field]: 'another' }
+      desk.session.append([entry])
+      assert.notEqual(deliveryKey(entry), deliveryKey(deliveryIdentity(aReport('a'))))
+      desk.offer('a')
+      await desk.quiet()
+      assert.deepEqual(desk.sentLabels, [['a']])
+      assert.equal(desk.delivered.length, 1)
+    })
+
+  it('stops: nothing is sent, nobody listens and no timer waits any more', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    desk.offer('a')
+    await desk.world.run(desk.delivery.stop())
+    desk.host.end()
+    desk.offer('b')
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [])
+    assert.deepEqual([desk.host.listeners, desk.process.clock.pending], [0, 0])
+  })
+})
+
+describe('a message', () => {
+  it('holds texts that fit as they are', async () => {
+    const desk = new Desk()
+    desk.delivery.offer(aReport('a', 'x'.repeat(16_384)))
+    await desk.quiet()
+    assert.equal(desk.host.messages[0]?.[0]?.conclusion.kind, 'result')
+    assert.equal(textOf(desk.host.messages[0]?.[0]), 'x'.repeat(16_384))
+    assert.deepEqual(filesOf(desk.process.fs), [])
+  })
+
+  it('of more text than it may hold has the heads, and files with the whole', async () => {
+    const desk = new Desk()
+    const labels = ['a', 'b', 'c', 'd', 'e']
+    const whole = (label: string) => label.repeat(16_000)
+    desk.host.begin()
+    for (const label of labels) desk.delivery.offer(aReport(label, whole(label)))
+    desk.host.end()
+    await desk.quiet()
+    const [message] = desk.host.messages
+    assert.deepEqual(message?.map(labelOf), labels)
+    const bytes = message?.reduce((sum, report) => sum + Buffer.byteLength(textOf(report)), 0) ?? 0
+    assert.ok(bytes <= limits.messageBytesMax && bytes > limits.messageBytesMax - labels.length)
+    for (const report of message ?? []) {
+      const label = labelOf(report)
+      const file = resultPath(rootPaths('/agent'), report.generation.identity.generation)
+      assert.ok(report.conclusion.kind === 'result')
+      assert.deepEqual(report.conclusion.whole, { file, bytes: 16_000 })
+      const kept = desk.process.fs.read(file, 1_000_000)
+      assert.ok('bytes' in kept)
+      assert.equal(Buffer.from(kept.bytes).toString(), whole(label))
+    }
+  })
+
+  it('names the file that holds the whole already, and writes no other', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    const whole = { file: '/elsewhere/whole.md', bytes: 90_000 }
+    for (const label of ['a', 'b', 'c', 'd']) {
+      const report = aReport(label, 'x'.repeat(16_000))
+      assert.ok(report.conclusion.kind === 'result')
+      desk.delivery.offer({ ...report, conclusion: { ...report.conclusion, whole } })
+    }
+    desk.host.end()
+    await desk.quiet()
+    for (const report of desk.host.messages[0] ?? [])
+      assert.deepEqual(report.conclusion.kind === 'result' && report.conclusion.whole, whole)
+    assert.deepEqual(filesOf(desk.process.fs), [])
+  })
+
+  it('goes with the whole text and the reason where no file can be written', async () => {
+    const desk = new Desk()
+    const { fs } = desk.process
+    desk.host.begin()
+    for (const label of ['a', 'b', 'c', 'd'])
+      desk.delivery.offer(aReport(label, 'x'.repeat(16_000)))
+    await desk.world.advance(1)
+    fs.failAt(fs.operations, 'ENOSPC', 'forever')
+    desk.host.end()
+    await desk.quiet()
+    for (const report of desk.host.messages[0] ?? []) {
+      assert.equal(textOf(report), 'x'.repeat(16_000))
+      assert.match(report.persistenceError ?? '', /Free some disk space/)
+    }
+    assert.equal(desk.delivered.length, 4)
+  })
+
+  it('holds failures whole', async () => {
+    const desk = new Desk()
+    const { generation } = aReport('a')
+    const { identity } = generation
+    const conclusion = { ...aFailureOf(identity.generation), identity }
+    desk.delivery.offer({ generation: aGeneration('a', { identity }), conclusion })
+    await desk.quiet()
+    assert.deepEqual(desk.host.messages[0]?.[0]?.conclusion, conclusion)
+    assert.equal(desk.delivered.length, 1)
+  })
+})
+
+describe('the head of a text', () => {
+  it('is the text, if it fits', () => assert.equal(head('äöü', 6), 'äöü'))
+  it('ends between characters', () => {
+    assert.equal(head('äöü', 5), 'äö')
+    assert.equal(head('a😀b', 4), 'a')
+    assert.equal(head('a😀b', 5), 'a😀')
+    assert.equal(head('😀', 3), '')
+  })
+})
+
+const labelOf = ({ generation }: ResultReport): string => generation.identity.label
+
+const textOf = (report: ResultReport | undefined): string =>
+  report?.conclusion.kind === 'result' ? report.conclusion.text : ''
+
+const filesOf = (fs: MemoryFs): readonly string[] => fs.list('/agent/drover/results') ?? []
+
+function aFailureOf(generation: string) {
+  return {
+    protocol: 4,
+    kind: 'failure',
+    id: generation,
+    identity: anIdentity('a'),
+    at: 0,
+    request: generation,
+    code: 'model_error',
+    message: 'the model said no',
+  } as const
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  backends,
+  claimFile,
+  countingIds,
+  everyChoice,
+  idOf,
+  Machine,
+  type Mailbox,
+  memoryMailbox,
+  runtimeOf,
+  Turns,
+  withCalls,
+} from './builders.ts'
+import { type ClaimAnswer, type ClaimPlace, claim, readClaim, unclaim } from './claim.ts'
+import { encode } from './codec.ts'
+import { MailboxError } from './errors.ts'
+import { takeLease } from './lease.ts'
+import { Crashed } from './memory-fs.ts'
+import type { ClaimFile } from './record.ts'
+
+/** A mailbox as the process `pid` claims names in it; the generations that exist are the test's to say. */
+const placeOf = (
+  { fs, drafts, quarantine }: Mailbox,
+  machine: Machine,
+  pid: number,
+  existing: ReadonlySet<string> = new Set(),
+): ClaimPlace => ({
+  fs,
+  ids: countingIds(`p${pid}x`),
+  processes: machine.seenBy(pid),
+  drafts,
+  takeover: quarantine,
+  exists: ({ generation }) => existing.has(generation),
+})
+
+const claimed: ClaimAnswer = { outcome: 'claimed' }
+const takenBy = (by: ClaimFile): ClaimAnswer => ({ outcome: 'taken', by })
+const pathIn = ({ records }: Mailbox): string => `${records}/scout`
+
+for (const backend of backends) {
+  describe(`a claim on ${backend.name}`, () => {
+    it('is won by one of many', async () => {
+      const mailbox = backend.open()
+      const machine = new Machine()
+      const path = pathIn(mailbox)
+      const answers = await Promise.all(
+        [2, 3, 4].map((pid) =>
+          claim(placeOf(mailbox, machine, pid), path, claimFile(`g${pid}x`, runtimeOf(pid))),
+        ),
+      )
+      const winners = answers.filter(({ outcome }) => outcome === 'claimed')
+      assert.equal(winners.length, 1)
+      const by = readClaim(mailbox.fs, path)
+      assert.ok(typeof by === 'object')
+      for (const answer of answers)
+        if (answer.outcome === 'taken') assert.deepEqual(answer, takenBy(by))
+      assert.equal(answers[by.claimer.process.pid - 2]?.outcome, 'claimed')
+      assert.deepEqual(mailbox.fs.list(mailbox.drafts), [])
+    })
+
+    for (const presence of ['live', 'unknown', 'gone'] as const)
+      for (const exists of [true, false]) {
+        const isFree = presence === 'gone' && !exists
+        const where = exists ? 'on disk' : 'not on disk'
+        it(`is ${isFree ? 'free' : 'taken'} when its claimer is ${presence} and its generation ${where}`, async () => {
+          const mailbox = backend.open()
+          const machine = new Machine()
+          const path = pathIn(mailbox)
+          const old = claimFile('old', runtimeOf(2))
+          assert.deepEqual(await claim(placeOf(mailbox, machine, 2), path, old), claimed)
+          if (presence === 'gone') machine.end(2)
+          if (presence === 'unknown') machine.hide(2)
+          const existing = new Set(exists ? [idOf('old')] : [])
+          const place = placeOf(mailbox, machine, 3, existing)
+          const fresh = claimFile('new', runtimeOf(3))
+          assert.deepEqual(await claim(place, path, fresh), isFree ? claimed : takenBy(old))
+          assert.deepEqual(readClaim(mailbox.fs, path), isFree ? fresh : old)
+          assert.deepEqual(mailbox.fs.list(mailbox.drafts), [])
+        })
+      }
+
+    it('that cannot be read is taken, and stays', async () => {
+      const plants: readonly ((m: Mailbox, path: string) => unknown)[] = [
+        (m, path) => m.fs.createSynced(path, Buffer.from('{"half":')),
+        (m, path) => m.fs.createSynced(path, Buffer.alloc(0)),
+        (m, path) => m.fs.makeDirectory(path),
+      ]
+      for (const plant of plants) {
+        const mailbox = backend.open()
+        const path = pathIn(mailbox)
+        await plant(mailbox, path)
+        const before = mailbox.fs.entry(path)
+        assert.equal(readClaim(mailbox.fs, path), 'unreadable')
+        const place = placeOf(mailbox, new Machine(), 3)
+        assert.deepEqual(await claim(place, path, claimFile('new', runtimeOf(3))), {
+          outcome: 'taken',
+        })
+        unclaim(mailbox.fs, path, idOf('new'))
+        assert.equal(mailbox.fs.entry(path), before)
+      }
+    })
+
+    it('is given back by its own generation alone', async () => {
+      const mailbox = backend.open()
+      const path = pathIn(mailbox)
+      unclaim(mailbox.fs, path, idOf('a')) // nothing there
+      await claim(placeOf(mailbox, new Machine(), 2), path, claimFile('a', runtimeOf(2)))
+      unclaim(mailbox.fs, path, idOf('b'))
+      assert.deepEqual(readClaim(mailbox.fs, path), claimFile('a', runtimeOf(2)))
+      unclaim(mailbox.fs, path, idOf('a'))
+      assert.equal(readClaim(mailbox.fs, path), 'absent')
+    })
+
+    it('stays taken while another process holds the right to take stale ones away', async () => {
+      const mailbox = backend.open()
+      const machine = new Machine()
+      const path = pathIn(mailbox)
+      const old = claimFile('old', runtimeOf(2))
+      await claim(placeOf(mailbox, machine, 2), path, old)
+      machine.end(2)
+      const place = placeOf(mailbox, machine, 4)
+      const lease = { ...place, directory: place.takeover, subject: 'takeover' }
+      assert.equal((await takeLease(lease, runtimeOf(4))).outcome, 'held')
+      const mine = placeOf(mailbox, machine, 3)
+      const fresh = claimFile('new', runtimeOf(3))
+      assert.deepEqual(await claim(mine, path, fresh), takenBy(old))
+      machine.end(4) // it died in the middle: its right is free
+      assert.deepEqual(await claim(mine, path, fresh), claimed)
+    })
+  })
+}
+
+/** Lets processes claim a name whose claim is stale, in every order of their steps; the first may die on its way. */
+async function everyTakeover(takers: number, crashPoint: number | undefined): Promise<number> {
+  return everyChoice(async (choose) => {
+    const mailbox = memoryMailbox()
+    const { fs } = mailbox
+    const machine = new Machine()
+    const path = pathIn(mailbox)
+    const existing = new Set<string>()
+    await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
+    machine.end(2)
+    const turns = new Turns()
+    const told: string[] = []
+    const life = async (pid: number): Promise<void> => {
+      const process = fs.peer()
+      if (pid === 3 && crashPoint !== undefined) process.crashAt(crashPoint)
+      const name = `g${pid}x`
+      const remove = (removed: string): 'removed' | 'absent' => {
+        if (removed === path) {
+          const found = readClaim(process, path)
+          assert.ok(typeof found === 'object')
+          const isDead = machine.seenBy(pid).presence(found.claimer.process) === 'gone'
+          assert.ok(isDead && !existing.has(found.generation), `${pid} removed a fresh claim`)
+        }
+        return process.remove(removed)
+      }
+      const seen = turns.of(String(pid), withCalls(process, { remove }))
+      const place = placeOf({ ...mailbox, fs: seen }, machine, pid, existing)
+      try {
+        const answer = await claim(place, path, claimFile(name, runtimeOf(pid)))
+        if (answer.outcome !== 'claimed') return
+        told.push(name)
+        existing.add(idOf(name)) // as its start would make it
+      } catch (error) {
+        assert.ok(error instanceof Crashed)
+        machine.end(pid)
+      }
+    }
+    const pids = Array.from({ length: takers }, (_, i) => i + 3)
+    await turns.run(pids.map(life), choose)
+    assert.ok(told.length <= 1, `all of ${told} were told that they have it`)
+    if (crashPoint === undefined) assert.equal(told.length, 1, 'nobody got it')
+    if (crashPoint !== undefined) machine.end(3)
+    const now = readClaim(fs, path)
+    if (told[0] !== undefined)
+      assert.ok(typeof now === 'object' && now.generation === idOf(told[0]), 'its claim is gone')
+    // Whoever comes later gets it, unless somebody has it: nothing a dead one left is in the way.
+    for (const pid of pids) machine.end(pid)
+    const late = placeOf({ ...mailbox, fs: fs.peer() }, machine, 9, existing)
+    const answer = await claim(late, path, claimFile('late', runtimeOf(9)))
+    assert.equal(answer.outcome, told.length === 0 ? 'claimed' : 'taken')
+  })
+}
+
+describe('takers of one stale claim', () => {
+  it('have one winner in any order of their steps, and never remove a fresh claim', async () => {
+    const two = await everyTakeover(2, undefined)
+    console.log(`# claim: ${two} interleavings of two takers`)
+    assert.ok(two > 50)
+  })
+
+  it('leave it to the others when one of them dies at any point', async () => {
+    const alone = memoryMailbox()
+    const machine = new Machine()
+    await alone.fs.createSynced(pathIn(alone), encode(claimFile('old', runtimeOf(2))))
+    machine.end(2)
+    const before = alone.fs.operations
+    await claim(placeOf(alone, machine, 3), pathIn(alone), claimFile('new', runtimeOf(3)))
+    const points = alone.fs.operations - before
+    assert.ok(points > 10)
+    let runs = 0
+    for (let point = 0; point <= points; point++) runs += await everyTakeover(2, point)
+    console.log(
+      `# claim: ${runs} interleavings of two takers, one of them dying at ${points} points`,
+    )
+  })
+})
+
+describe('a claim that fails', () => {
+  it('can be given back, whatever failed, and is free then', async () => {
+    for (const isStale of [false, true]) {
+      const script = async (fail: number | undefined): Promise<number> => {
+        const mailbox = memoryMailbox()
+        const { fs } = mailbox
+        const machine = new Machine()
+        const path = pathIn(mailbox)
+        if (isStale) await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
+        machine.end(2)
+        const before = fs.operations
+        if (fail !== undefined) fs.failAt(before + fail, 'EIO', 'once')
+        const answer = claim(placeOf(mailbox, machine, 3), path, claimFile('a', runtimeOf(3)))
+        if (fail === undefined) assert.deepEqual(await answer, claimed)
+        else await answer.catch((error) => assert.ok(error instanceof MailboxError, String(error)))
+        const points = fs.operations - before
+        unclaim(fs, path, idOf('a'))
+        machine.end(3)
+        const next = claim(placeOf(mailbox, machine, 4), path, claimFile('b', runtimeOf(4)))
+        assert.deepEqual(await next, claimed)
+        return points
+      }
+      const points = await script(undefined)
+      for (let point = 0; point < points; point++) await script(point)
+    }
+  })
+})
