@@ -16,7 +16,7 @@ import {
 import { type ClaimAnswer, type ClaimPlace, claim, readClaim, unclaim } from './claim.ts'
 import { encode } from './codec.ts'
 import { MailboxError } from './errors.ts'
-import { takeLease } from './lease.ts'
+import { readLease, takeLease } from './lease.ts'
 import { Crashed } from './memory-fs.ts'
 import type { ClaimFile } from './record.ts'
 
@@ -132,6 +132,13 @@ for (const backend of backends) {
   })
 }
 
+/** Only the holder of that lease may remove a claim that is not its own: all others may be reading it. */
+function assertMayTakeAway({ fs, quarantine }: Mailbox, pid: number): void {
+  const lease = readLease({ fs, directory: quarantine, subject: 'takeover' })
+  assert.ok(lease !== 'unreadable')
+  assert.deepEqual(lease.holder, runtimeOf(pid), `${pid} took a claim away without the lease`)
+}
+
 /** Lets processes claim a name whose claim is stale, in every order of their steps; the first may die on its way. */
 async function everyTakeover(takers: number, crashPoint: number | undefined): Promise<number> {
   return everyChoice(async (choose) => {
@@ -154,6 +161,7 @@ async function everyTakeover(takers: number, crashPoint: number | undefined): Pr
           assert.ok(typeof found === 'object')
           const isDead = machine.seenBy(pid).presence(found.claimer.process) === 'gone'
           assert.ok(isDead && !existing.has(found.generation), `${pid} removed a fresh claim`)
+          assertMayTakeAway(mailbox, pid)
         }
         return process.remove(removed)
       }
@@ -206,6 +214,51 @@ describe('takers of one stale claim', () => {
     console.log(
       `# claim: ${runs} interleavings of two takers, one of them dying at ${points} points`,
     )
+  })
+})
+
+describe('a stale claim', () => {
+  it('that became a fresh one at the last moment stays', async () => {
+    const mailbox = memoryMailbox()
+    const { fs } = mailbox
+    const machine = new Machine()
+    const path = pathIn(mailbox)
+    await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
+    machine.end(2)
+    const fresh = claimFile('fresh', runtimeOf(4))
+    // Between the look at the claim and the look at the lease, another process took it over from end to end.
+    const list = (listed: string): readonly string[] | undefined => {
+      if (listed === mailbox.quarantine) fs.plant(path, 'file', encode(fresh))
+      return fs.list(listed)
+    }
+    const place = placeOf({ ...mailbox, fs: withCalls(fs, { list }) }, machine, 3)
+    assert.deepEqual(await claim(place, path, claimFile('new', runtimeOf(3))), takenBy(fresh))
+    assert.deepEqual(readClaim(fs, path), fresh)
+  })
+
+  it('is taken away under the lease alone, also when one process takes two at once', async () => {
+    const runs = await everyChoice(async (choose) => {
+      const mailbox = memoryMailbox()
+      const { fs, records } = mailbox
+      const machine = new Machine()
+      const turns = new Turns()
+      const paths = [`${records}/a`, `${records}/b`]
+      for (const path of paths) await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
+      machine.end(2)
+      const life = async (path: string, i: number): Promise<void> => {
+        const process = fs.peer()
+        const remove = (removed: string): 'removed' | 'absent' => {
+          if (removed === path) assertMayTakeAway(mailbox, 3)
+          return process.remove(removed)
+        }
+        const seen = turns.of(String(i), withCalls(process, { remove }))
+        const ids = countingIds(`i${i}x`)
+        const place = { ...placeOf({ ...mailbox, fs: seen }, machine, 3), ids }
+        await claim(place, path, claimFile(`g${i}x`, runtimeOf(3)))
+      }
+      await turns.run(paths.map(life), choose)
+    })
+    console.log(`# claim: ${runs} interleavings of one process that takes two`)
   })
 })
 

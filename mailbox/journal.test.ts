@@ -311,6 +311,23 @@ describe('a journal', () => {
     assert.deepEqual(idsOf(journal.scan()), ['b', 'c'])
   })
 
+  it('keeps the order of all windows when one record cannot be read', async () => {
+    const mailbox = memoryMailbox()
+    const ids = Array.from({ length: scanWindow + 10 }, (_, i) => `n${i}x`)
+    for (const [i, id] of ids.entries()) await put(mailbox, i + 1, ask(id))
+    let trouble = true
+    const read: MailboxFs['read'] = (path, bytesMax) => {
+      if (trouble && path.includes(idOf('n5x')))
+        throw new MailboxError('DROVER_MAILBOX_IO', 'report', `open ${path}: EMFILE`)
+      return mailbox.fs.read(path, bytesMax)
+    }
+    const journal = journalOf({ ...mailbox, fs: withCalls(mailbox.fs, { read }) })
+    const found = idsOf(journal.scan())
+    trouble = false
+    found.push(...idsOf(scanAll(journal)))
+    assert.deepEqual(found, ids)
+  })
+
   it('passes over a record that is gone before it was read', async () => {
     const mailbox = memoryMailbox()
     await put(mailbox, 1, ask('a'))

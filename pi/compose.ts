@@ -10,6 +10,7 @@ import {
   limits,
   type MailboxFs,
   type Processes,
+  pruneResults,
   type Reserve,
   type RootPaths,
   type Runtime,
@@ -89,6 +90,7 @@ export async function openOwner(
     liveAgentsMax: limits.liveAgentsMax,
     startsAtOnce: availableParallelism(),
   })
+  pruneResults(world.clock, world.root.results)
   void setReserveAside(world.fs, world.ids, world.root.ballast) // nobody waits for it
   return owner
 }
