@@ -1,17 +1,10 @@
-import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { fates, Simulation, type Step, seed } from './testing/index.ts'
+import { fates, ownShare, runBeside, Simulation, type Step, seed } from './testing/index.ts'
 
 /** Runs in all; `DROVER_RUNS` changes it. */
 const runs = Number(process.env['DROVER_RUNS'] ?? 10_000)
-/** Runs go beside each other in processes of their own, also because the test runner's hooks double their time. */
 const processes = 2
-/** What one of those processes is told. */
-const shareVariable = 'DROVER_MODEL_SHARE'
 
 const window = fc.nat(1)
 const agent = fc.nat(1)
@@ -77,27 +70,17 @@ interface Share {
   readonly numRuns: number
 }
 
-const share = process.env[shareVariable]
-if (share !== undefined) await model(JSON.parse(share))
+const share = ownShare<Share>()
+if (share !== undefined) await model(share)
 else
-  it(`nothing is lost, told twice or left behind, whatever happens to an owner and its agents (${runs} runs)`, async () => {
-    const shares = Array.from({ length: processes }, (_, n) => ({
-      seed: seed() + n,
-      numRuns: Math.ceil(runs / processes),
-    }))
-    const complaints = await Promise.all(shares.map(inProcess))
-    assert.equal(complaints.join('\n').trim(), '')
-  })
-
-/** What the model complained about; nothing, if all holds. */
-async function inProcess(share: Share): Promise<string> {
-  const { execPath, execArgv, env } = process
-  const child = spawn(execPath, [...execArgv, fileURLToPath(import.meta.url)], {
-    env: { ...env, [shareVariable]: JSON.stringify(share) },
-    stdio: ['ignore', 'inherit', 'pipe'],
-  })
-  return text(child.stderr)
-}
+  it(`nothing is lost, told twice or left behind, whatever happens to an owner and its agents (${runs} runs)`, () =>
+    runBeside(
+      import.meta.url,
+      Array.from({ length: processes }, (_, n) => ({
+        seed: seed() + n,
+        numRuns: Math.ceil(runs / processes),
+      })),
+    ))
 
 function model(share: Share): Promise<void> {
   return fc.assert(

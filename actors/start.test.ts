@@ -168,6 +168,22 @@ describe('a start that fails', () => {
       }
     })
 
+  it('says in our words what is left where even taking it back fails, and it goes with the next life', async () => {
+    for (let point = 30; point < 50; point++) {
+      const lead = await world().lead()
+      const { fs } = lead.process
+      for (const each of [0, 1]) fs.failAt(fs.operations + point + each, 'EIO', 'once')
+      const outcome = await lead.world.run(lead.start(hangs()).catch((error: Error) => error))
+      if (outcome instanceof Error) assert.ok(outcome instanceof OperationError, `at ${point}`)
+      lead.kill()
+      const next = await lead.world.lead()
+      for (const { agent } of await next.rows()) await next.close(agent)
+      await next.settled()
+      await next.world.advance(1_000)
+      assert.deepEqual(next.world.livingAgents(), [], `at ${point}`)
+    }
+  })
+
   it('ends the process it started even if it cannot record where that is', async () => {
     const lead = await world().lead()
     const { fs } = lead.process

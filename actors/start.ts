@@ -201,25 +201,39 @@ async function create<Launch>(
   }
 }
 
-/** Without an actor nobody would ever take the start back, so it is undone here: nothing runs yet. */
 async function adopt<Launch>(
   ports: StartPorts<Launch>,
   generation: GenerationFile,
 ): Promise<StartedActor> {
-  const { fs, root, owner, sessions } = ports
-  const { identity } = generation
   try {
     return await ports.adopt(generation)
   } catch (cause) {
+    const cleanupCause = await undo(ports, generation)
+    const isUndone = cleanupCause === undefined
+    const message = `The agent could not be set up: ${(cause as Error).message}`
+    throw failure(isUndone ? 'internal_failure' : 'rollback_failure', 'mailbox', message, {
+      nextAction: isUndone
+        ? 'Nothing was started. Mend the cause named here, then delegate again.'
+        : 'Nothing was started. What is left is taken back when this session is opened again.',
+      rollbackOccurred: isUndone,
+      ...(cleanupCause !== undefined && { cleanupCause }),
+      cause,
+    })
+  }
+}
+
+/** Without an actor nobody here would ever take the start back, so it is done at once: nothing runs yet. */
+async function undo<Launch>(
+  { fs, root, owner, sessions }: StartPorts<Launch>,
+  { identity }: GenerationFile,
+): Promise<string | undefined> {
+  try {
     await settleGeneration(fs, owner, identity.generation)
     finishSettled(fs, root, owner)
     sessions.remove({ id: identity.session, file: identity.sessionFile })
-    const message = `The agent could not be set up: ${(cause as Error).message}`
-    throw failure('internal_failure', 'mailbox', message, {
-      nextAction: 'Nothing was started. Mend the cause named here, then delegate again.',
-      rollbackOccurred: true,
-      cause,
-    })
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

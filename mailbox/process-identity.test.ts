@@ -108,8 +108,9 @@ describe('the identity of a process', () => {
   })
 
   it('is gone while nobody has asked for its exit', { skip: linuxOnly }, async () => {
-    // `sleep` never waits for the child that its shell had.
-    const parent = start('sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 1000'])
+    // The shell becomes `sleep`, which waits for no child; only then does the child end.
+    const child = 'until grep -q sleep /proc/$PPID/comm; do :; done'
+    const parent = start('sh', ['-c', `sh -c '${child}' & echo $!; exec sleep 1000`])
     const [zombie = 0] = await pidsFrom(parent, 1)
     await until(() => statOf(zombie)[0] === 'Z', 'it is a zombie')
     assert.ok(isAlive(zombie)) // a signal would be taken

@@ -1,7 +1,7 @@
 import type { Ids } from '../../mailbox/index.ts'
 
-/** Ids in order: 1, 2, 3, … in the shape of real ones. */
-export function sequentialIds(): Ids {
-  let last = 0
-  return { next: () => (++last).toString(36).padStart(26, '0') }
+/** Ids in order, in the shape of real ones. */
+export function sequentialIds(first = 1): Ids {
+  let next = first
+  return { next: () => (next++).toString(36).padStart(26, '0') }
 }

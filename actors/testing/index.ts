@@ -1,5 +1,6 @@
 export { FakeAgentHost } from './agent-host.ts'
 export { AgentProgram, type AgentWorld } from './agent-program.ts'
+export { ownShare, runBeside } from './beside.ts'
 export { ClockFace, VirtualClock } from './clock.ts'
 export {
   cannotStart,

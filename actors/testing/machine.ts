@@ -27,19 +27,22 @@ export interface SentSignal {
 /** One computer: a disk, a clock, and a table of processes that can die at any moment. */
 export class Machine {
   readonly clock: VirtualClock = new VirtualClock()
-  readonly ids: Ids = sequentialIds()
+  readonly ids: Ids
   readonly signals: SentSignal[] = []
   readonly host: string = 'machine'
   readonly namespace: string = 'pid:[1]'
   #disk: MemoryFs
-  #boot = 1
+  #boot: number
   #ticks = 0
   #lastPid = 100
   readonly #living = new Map<number, VirtualProcess>()
   readonly #endListeners = new Set<(process: VirtualProcess) => void>()
 
-  constructor(disk: MemoryFs = new MemoryFs()) {
+  /** @param boot how often it was started; another boot knows no process of the one before, nor its ids */
+  constructor(disk: MemoryFs = new MemoryFs(), boot = 1) {
     this.#disk = disk
+    this.#boot = boot
+    this.ids = sequentialIds(boot * 100_000)
   }
 
   /** The disk as nobody's process sees it: it never crashes. */

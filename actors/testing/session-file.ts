@@ -15,8 +15,14 @@ function isSame(a: DeliveryIdentity, b: DeliveryIdentity): boolean {
 
 /** The file of an owner's session: what its model and its person have really been told. Outlives every process. */
 export class FakeSessionFile {
-  readonly #entries: DeliveryIdentity[] = []
-  #synced = 0
+  readonly #entries: DeliveryIdentity[]
+  #synced: number
+
+  /** @param entries what is durable in it */
+  constructor(entries: readonly DeliveryIdentity[] = []) {
+    this.#entries = [...entries]
+    this.#synced = entries.length
+  }
 
   /** All that was told, in order. */
   get entries(): readonly DeliveryIdentity[] {
@@ -38,14 +44,16 @@ export class FakeSessionFile {
     return this.#entries.filter((entry) => entry.generation === generation).length
   }
 
-  /** Entries that a power cut may take away. */
-  get unsynced(): number {
-    return this.#entries.length - this.#synced
+  /** The file as it is now, synced and not. */
+  copy(): FakeSessionFile {
+    const copy = new FakeSessionFile(this.#entries)
+    copy.#synced = this.#synced
+    return copy
   }
 
-  /** The power fails, and so many of the unsynced entries are there afterwards. */
-  losePower(kept: number): void {
-    this.#entries.splice(this.#synced + kept)
-    this.#synced = this.#entries.length
+  /** What a power cut now may leave of it: all that was synced, and any part of what was appended since. */
+  afterPowerLoss(): readonly FakeSessionFile[] {
+    const kept = Array.from({ length: this.#entries.length - this.#synced + 1 }, (_, n) => n)
+    return kept.map((n) => new FakeSessionFile(this.#entries.slice(0, this.#synced + n)))
   }
 }

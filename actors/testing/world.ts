@@ -31,7 +31,7 @@ export type OrderTwist = Partial<Omit<DelegateOrder<Fate>, 'launch'>>
 
 /** A machine on which sessions own agents, all of it in memory and in virtual time. */
 export class World {
-  readonly machine: Machine = new Machine()
+  readonly machine: Machine
   readonly root: RootPaths = rootPaths('/agent')
   readonly build: string = 'test'
   readonly screens: Map<string, string[]> = new Map()
@@ -43,7 +43,9 @@ export class World {
   readonly ledger: Ledger = new Ledger()
   readonly #sessions = new Map<string, FakeSessionFile>()
 
-  constructor() {
+  /** @param machine a new one; or one that comes up again, with what survived on its disk */
+  constructor(machine: Machine = new Machine()) {
+    this.machine = machine
     this.disk.makeDirectory('/agent')
     this.disk.syncAll()
   }
@@ -57,6 +59,11 @@ export class World {
     const known = this.#sessions.get(id) ?? new FakeSessionFile()
     this.#sessions.set(id, known)
     return known
+  }
+
+  /** Puts a session's file in place, as an earlier boot left it. */
+  keepSession(id: string, file: FakeSessionFile): void {
+    this.#sessions.set(id, file)
   }
 
   /** Opens a session in a new process: another window, or the next life of the first. */
