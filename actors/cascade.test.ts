@@ -3,11 +3,14 @@ import { describe, it } from 'node:test'
 import { type GenerationFile, limits, type ProcessIdentity } from '../mailbox/index.ts'
 import { OperationError } from './index.ts'
 import {
+  assertNothingIsLeft,
   completes,
+  type Fate,
   hangs,
   type Lead,
-  longText,
   neverReady,
+  refusal,
+  type VirtualProcess,
   type World,
   world,
 } from './testing/index.ts'
@@ -58,7 +61,7 @@ describe('closing an agent', () => {
   it('answers with the labels there are where there is none of that name', async () => {
     const lead = await world().lead()
     await lead.delegate(hangs())
-    const failure = await refusal(lead, 'scuot')
+    const failure = await refusal(lead.world, lead.owner.close('scuot'))
     assert.equal(failure.category, 'target_not_found')
     assert.match(failure.nextAction, /scout/)
   })
@@ -80,7 +83,7 @@ describe('a result beside a close', () => {
     lead.host.begin()
     await lead.delegate(completes())
     await lead.world.advance(5_000)
-    const failure = await refusal(lead, 'scout')
+    const failure = await refusal(lead.world, lead.owner.close('scout'))
     assert.equal(failure.category, 'agent_busy')
     assert.match(failure.message, /a result that has not been delivered/)
     lead.host.end()
@@ -136,189 +139,59 @@ describe('a result beside a close', () => {
   })
 })
 
-describe('closing an agent with agents of its own', () => {
-  it('closes all of them, children before parents', async () => {
-    const lead = await family([hangs(), hangs()])
-    const { closed, notClosed } = await lead.close('parent')
-    assert.deepEqual([...closed.slice(0, -1)].sort(), ['scout', 'scout-2'])
-    assert.equal(closed.at(-1), 'parent')
-    assert.deepEqual([...notClosed], [])
-    assertNothingIsLeft(lead.world)
-  })
-
-  it('does so in the place of a parent that is gone', async () => {
-    const lead = await family([hangs(), hangs({ commands: 1 })])
-    const settled = settlingOrder(lead.world)
-    lead.world.agent('parent').process.end()
-    await lead.world.advance(0)
-    assert.deepEqual(await lead.states(), { parent: 'lost' })
-    const { closed } = await lead.close('parent')
-    assert.equal(closed.length, 3)
-    assert.equal(settled().at(-1), 'parent')
-    assert.equal(settled().length, 3)
-    assertNothingIsLeft(lead.world)
-  })
-
-  it('does so in the place of a parent that does not answer', async () => {
-    const lead = await family([hangs(), hangs()], { isDeaf: true })
-    const { closed } = await lead.close('parent')
-    assert.equal(closed.length, 3)
-    assertNothingIsLeft(lead.world)
-  })
-
-  it('keeps an undelivered result as a file and names it', async () => {
-    for (const text of ['short', longText()]) {
-      const lead = await family([completes(text), hangs()], { isBusyOwner: true })
-      await lead.world.advance(5_000)
-      lead.world.agent('parent').process.end()
-      await lead.world.advance(0)
-      const { closed, kept } = await lead.close('parent')
-      assert.equal(closed.length, 3)
-      assert.equal(kept.length, 1)
-      const file = lead.world.disk.read(kept[0] ?? '', 1_000_000)
-      assert.ok('bytes' in file)
-      assert.equal(Buffer.from(file.bytes).toString(), text)
-      assertNothingIsLeft(lead.world)
-    }
-  })
-
-  it('keeps it too where the parent closes its own', async () => {
-    const lead = await family([completes('kept'), hangs()], { isBusyOwner: true })
-    await lead.world.advance(5_000)
-    const { kept } = await lead.close('parent')
-    assert.equal(kept.length, 1)
-    assertNothingIsLeft(lead.world)
-  })
-
-  it('leaves the parent open as long as a child cannot be proven gone', async () => {
-    const lead = await family([hangs()])
-    lead.world.agent('parent').process.end()
-    await lead.world.advance(0)
-    const { stop } = lead.runner
-    lead.runner.stop = async (place) =>
-      place.generation.identity.label === 'scout'
-        ? { outcome: 'unproven', why: 'it cannot be seen from here' }
-        : stop.call(lead.runner, place)
-    const failure = await refusal(lead, 'parent')
-    assert.equal(failure.category, 'rollback_failure')
-    assert.match(failure.message, /scout: it cannot be seen from here/)
-    assert.deepEqual(await lead.states(), { parent: 'lost' })
-    lead.runner.stop = stop
-    await lead.settled() // a close that was ordered is carried out at every look
-    assertNothingIsLeft(lead.world)
-  })
-
-  it('reaches grandchildren', async () => {
-    const lead = await world().lead()
-    await lead.delegate(hangs({ owns: [hangs({ owns: [hangs()] })] }), { label: 'parent' })
-    await lead.world.until(() => lead.world.agents.size === 3)
-    await lead.world.advance(2_000)
-    lead.world.agent('parent').process.end()
-    lead.world.agent('scout').process.end()
-    await lead.world.advance(0)
-    const { closed } = await lead.close('parent')
-    assert.deepEqual([...closed], ['scout-2', 'scout', 'parent'])
-    assertNothingIsLeft(lead.world)
-  })
-
-  it('withdraws a child that was just being started', async () => {
-    for (const afterMs of [0, 1, 60, 99, 100, 101, 150]) {
-      const lead = await world().lead()
-      await lead.delegate(hangs({ owns: [neverReady(), hangs()] }), { label: 'parent' })
-      await lead.world.advance(afterMs)
-      lead.world.agent('parent').process.end()
-      await lead.world.advance(0)
-      await lead.close('parent')
-      await lead.world.advance(1_000)
-      assertNothingIsLeft(lead.world)
-    }
-  })
-
-  it('frees the label of a child that was half prepared when its owner died', async () => {
-    const lead = await world().lead()
-    const started = lead.start(hangs({ owns: [hangs()] }), { label: 'parent' })
-    await lead.world.until(() => lead.world.agents.size > 0)
-    const { process } = lead.world.agent('parent')
-    const makeDirectory = process.fs.makeDirectory.bind(process.fs)
-    process.fs.makeDirectory = (path) => {
-      if (path.endsWith('/quarantine')) process.end()
-      return makeDirectory(path)
-    }
-    await assert.rejects(lead.world.run(started), OperationError)
-    assert.ok(!process.isAlive)
-    await lead.delegate(hangs(), { label: 'scout' })
-  })
-})
-
 describe('withdrawing a start whose starter died', () => {
   it('ends an agent whose first word came in the last moment', async () => {
-    const w = world()
-    const first = await w.lead()
-    const { start } = first.runner
-    first.runner.start = async (order) => {
-      const placement = await start.call(first.runner, order)
-      first.kill()
-      return placement
-    }
-    void first.start(neverReady([], { commands: 1 })).catch(() => {})
-    await w.until(() => !first.process.isAlive)
+    const w = await abandonedStart(neverReady([], { commands: 1 }))
     const { order, process } = w.agent('scout')
     const second = w.machine.spawn()
-    const { rename } = second.fs
-    second.fs.rename = (from, to) => {
-      second.fs.rename = rename
-      w.disk.plant(order.paths.ready, 'file', readyOf(order.generation, process.identity))
-      rename.call(second.fs, from, to)
-    }
+    atRename(second, () =>
+      w.disk.plant(order.paths.ready, 'file', readyOf(order.generation, process.identity)),
+    )
     await w.run(w.leadIn(second).open())
     await w.until(() => !process.isAlive, 10_000)
     await w.advance(1_000)
     assertNothingIsLeft(w)
   })
-})
 
-describe('a parent', () => {
-  it('comes to its result only when its agents have settled', async () => {
-    const lead = await family([completes('a', { workMs: 8_000 })], {}, completes('together'))
-    await lead.world.advance(5_000)
-    assert.deepEqual(lead.told, [])
+  it('is tried again where the disk says no to everything in the last moment', async () => {
+    const w = await abandonedStart(neverReady())
+    w.agent('scout').process.end()
+    const second = w.machine.spawn()
+    const { fs } = second
+    atRename(second, () => fs.failAt(fs.operations, 'EIO', 'forever'))
+    const lead = w.leadIn(second)
+    await w.run(lead.open())
+    await w.advance(12_000)
+    assert.ok(lead.owner.hasUnsettled)
+    fs.heal()
     await lead.settled()
-    assert.deepEqual(lead.told, ['parent'])
-    const own = [...lead.world.owners.values()]
-    assert.deepEqual(
-      own.flatMap((owner) => owner.told),
-      ['scout'],
-    )
-    assertNothingIsLeft(lead.world)
+    assertNothingIsLeft(w)
   })
 })
 
-/** A lead with one agent, `parent`, that owns agents itself. */
-async function family(
-  owns: readonly ReturnType<typeof hangs>[],
-  twist: Parameters<typeof hangs>[0] = {},
-  parent: ReturnType<typeof hangs> = hangs(),
-): Promise<Lead> {
-  const lead = await world().lead()
-  await lead.delegate({ ...parent, ...twist, owns }, { label: 'parent' })
-  const { world: w } = lead
-  await w.until(() => w.agents.size === owns.length + 1)
-  await w.until(() => [...w.agents.values()].every(({ host }) => host.texts.length > 0))
-  return lead
+/** A process was started for an agent, and its starter died before it could say where. */
+async function abandonedStart(fate: Fate): Promise<World> {
+  const w = world()
+  const first = await w.lead()
+  const { start } = first.runner
+  first.runner.start = async (order) => {
+    const placement = await start.call(first.runner, order)
+    first.kill()
+    return placement
+  }
+  void first.start(fate).catch(() => {})
+  await w.until(() => !first.process.isAlive)
+  return w
 }
 
-/** Labels of generations in the order in which they settle from now on. */
-function settlingOrder({ disk, agents }: World): () => readonly string[] {
-  const order: string[] = []
-  for (const { order: started } of agents.values()) {
-    const { directory } = started.paths
-    const parent = directory.slice(0, directory.lastIndexOf('/'))
-    const { label } = started.generation.identity
-    disk.watch(parent, () => {
-      if (disk.entry(directory) === undefined && !order.includes(label)) order.push(label)
-    })
+/** Lets something happen right before this process moves a generation away. */
+function atRename({ fs }: VirtualProcess, act: () => void): void {
+  const { rename } = fs
+  fs.rename = (from, to) => {
+    fs.rename = rename
+    act()
+    rename.call(fs, from, to)
   }
-  return () => order
 }
 
 function readyOf({ identity, build }: GenerationFile, process: ProcessIdentity): Uint8Array {
@@ -347,16 +220,5 @@ async function plantResult(
   await disk.createSynced(path, Buffer.from(JSON.stringify(result)))
 }
 
-async function refusal(lead: Lead, label: string) {
-  const outcome = await lead.close(label).catch((error: unknown) => error)
-  assert.ok(outcome instanceof OperationError, `not refused: ${outcome}`)
-  return outcome.failure
-}
-
 const signalsOf = ({ world: { machine } }: Lead): readonly string[] =>
   machine.signals.map(({ signal }) => signal)
-
-function assertNothingIsLeft(of: World): void {
-  assert.deepEqual(of.remains(), [])
-  assert.deepEqual(of.livingAgents(), [])
-}

@@ -139,6 +139,7 @@ export async function endAgent(
       return { outcome: 'open', report: { ...report, notClosed } }
     }
     const settled = settleGeneration(ports.fs, owner, generation)
+    settled.catch(() => {}) // it is awaited below, unless looking fails first
     const late = lateStart(ports, edge)
     await settled
     if (late !== undefined) await stop(ports, late)

@@ -112,6 +112,7 @@ async function play(
   }
   await world.run(lead.start(fate))
   promised.isStarted = true
+  cut()
   world.disk.syncAll() // as a machine does within seconds; what is promised later waits for nobody
   if (isClosed) await lead.close('scout')
   await lead.settled()

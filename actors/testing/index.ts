@@ -1,7 +1,9 @@
+export { AgentBench, FakeOwnAgents } from './agent-bench.ts'
 export { FakeAgentHost } from './agent-host.ts'
 export { AgentProgram, type AgentWorld } from './agent-program.ts'
 export { ownShare, runBeside } from './beside.ts'
 export { ClockFace, VirtualClock } from './clock.ts'
+export { assertNothingIsLeft, refusal } from './expect.ts'
 export {
   cannotStart,
   completes,
