@@ -5,6 +5,7 @@ import {
   type GenerationFile,
   type GenerationPaths,
   type Ids,
+  isSameProcess,
   Journal,
   type JournalOptions,
   type MailboxFs,
@@ -135,7 +136,6 @@ export class AgentMailbox {
     if (placement === undefined) return { runner: this.generation.runner, process }
     const started = placement.process
     if (started === undefined) return { ...placement, process }
-    const isSame = started.pid === process.pid && started.started === process.started
-    return isSame && started.boot === process.boot ? placement : 'contradictory'
+    return isSameProcess(started, process) ? placement : 'contradictory'
   }
 }

@@ -6,6 +6,7 @@ import { type Assignment, fold, type Phase, type RequestOutcome } from './assign
 import {
   aClose,
   aClosed,
+  aConsumed,
   aFailure,
   anAck,
   anAsk,
@@ -78,7 +79,15 @@ describe('a request', () => {
     ['rejected', accepted, [anAck('task'), aRejection('left')], 'rejected'],
     ['not answered when a result exists', accepted, [anAck('task'), aResult()], 'too_late'],
     ['not answered when a failure exists', accepted, [anAck('task'), aFailure()], 'too_late'],
-    ['answered before a result', accepted, [anAck('left'), aResult()], 'accepted'],
+    ['answered before a result', accepted, [anAck('left'), aResult()], 'superseded'],
+    ['shown to the model', accepted, [anAck('left'), aConsumed('left')], 'consumed'],
+    ['shown, then a result', accepted, [anAck('left'), aConsumed('left'), aResult()], 'consumed'],
+    [
+      'accepted, then closed',
+      [...accepted, aClose()],
+      [anAck('left'), anAck('close')],
+      'superseded',
+    ],
     ['answered after a result', accepted, [aResult(), anAck('left')], 'too_late'],
     ['not answered when a close exists', [...accepted, aClose()], [anAck('task')], 'pending'],
     ['not answered when a close is', [...accepted, aClose()], [anAck('close')], 'too_late'],
@@ -118,10 +127,10 @@ describe('a question', () => {
   it('waits until its reply was accepted', () => {
     const asked = [anAck('task'), anAsk('which?')]
     const replied = [aTask(), aReply('this', 'which?')]
-    assert.equal(fold([aTask()], asked).ask?.question, 'which?')
-    assert.equal(fold(replied, asked).ask?.question, 'which?')
+    assert.equal(fold([aTask()], asked).ask?.text, 'which?')
+    assert.equal(fold(replied, asked).ask?.text, 'which?')
     assert.equal(fold(replied, [...asked, anAck('this')]).ask, undefined)
-    assert.equal(fold(replied, [...asked, aRejection('this')]).ask?.question, 'which?')
+    assert.equal(fold(replied, [...asked, aRejection('this')]).ask?.text, 'which?')
   })
 
   it('waits no more when the assignment is at its end', () => {
@@ -132,9 +141,9 @@ describe('a question', () => {
 
   it('is the oldest that waits', () => {
     const asked = [anAck('task'), anAsk('which?'), anAsk('where?')]
-    assert.equal(fold([aTask()], asked).ask?.question, 'which?')
+    assert.equal(fold([aTask()], asked).ask?.text, 'which?')
     const replied = [aTask(), aReply('this', 'which?')]
-    assert.equal(fold(replied, [...asked, anAck('this')]).ask?.question, 'where?')
+    assert.equal(fold(replied, [...asked, anAck('this')]).ask?.text, 'where?')
   })
 })
 
@@ -197,15 +206,16 @@ describe('whatever the two writers write, and however much of it was read', () =
       for (const id of earlier.requests.keys()) assert.ok(later.requests.has(id))
     }))
 
+  const ends = ['consumed', 'superseded', 'too_late']
   it('an answer stays one, unless the end turns out to have come before it', () =>
     always(({ earlier, ownerReadFirst, later }) => {
       for (const [id, outcome] of earlier.requests)
         if (outcome !== 'pending')
-          assert.ok([outcome, 'too_late'].includes(later.requests.get(id) ?? 'forgotten'))
+          assert.ok([outcome, ...ends].includes(later.requests.get(id) ?? 'forgotten'))
       // With all the owner wrote, only what is not answered can still change.
       for (const [id, outcome] of ownerReadFirst.requests)
         if (outcome === 'accepted' || outcome === 'rejected')
-          assert.equal(later.requests.get(id), outcome)
+          assert.ok([outcome, 'consumed', 'superseded'].includes(later.requests.get(id) ?? ''))
     }))
 
   it('the same records give the same assignment, read at once or one by one', () =>

@@ -20,8 +20,17 @@ import type {
  */
 export type Phase = 'offered' | 'rejected' | 'active' | 'concluded' | 'closing' | 'closed'
 
-/** `too_late`: the assignment had come to its end before the request was answered. */
-export type RequestOutcome = 'pending' | 'accepted' | 'rejected' | 'too_late'
+/**
+ * `consumed`: the model has been shown it. `superseded`: it was accepted, and the assignment came to its end before
+ * the model was shown it. `too_late`: that end came before the request was answered.
+ */
+export type RequestOutcome =
+  | 'pending'
+  | 'accepted'
+  | 'consumed'
+  | 'superseded'
+  | 'rejected'
+  | 'too_late'
 
 export interface Assignment {
   readonly phase: Phase
@@ -64,16 +73,22 @@ export function fold(
   )
   // A close that is not answered leaves open what the agent had answered before it read it.
   const isOver = conclusion ?? closed ?? (close && answers.get(close.id))
+  const consumed = new Set(
+    agentRecords.flatMap((record) => (record.kind === 'consumed' ? [record.request] : [])),
+  )
+  const fate = (id: string): RequestOutcome =>
+    consumed.has(id) ? 'consumed' : isOver ? 'superseded' : 'accepted'
   const requests = new Map<string, RequestOutcome>()
   for (const { kind, id } of owner) {
     if (kind === 'placed') continue
     const answer = answers.get(id)
-    if (answer !== undefined) requests.set(id, answer.accepted ? 'accepted' : 'rejected')
+    if (answer?.accepted === false) requests.set(id, 'rejected')
+    else if (answer !== undefined) requests.set(id, kind === 'steer' ? fate(id) : 'accepted')
     else if (kind !== 'close' && isOver) requests.set(id, 'too_late')
     else requests.set(id, 'pending')
   }
   const verdict = task && answers.get(task.id)
-  const ask = openAsk(owner, effective, requests)
+  const ask = openAsk(task, owner, effective, requests)
   return {
     phase: phaseOf(),
     ...(task && { task }),
@@ -117,6 +132,7 @@ function beforeTheEnd(
 }
 
 function openAsk(
+  task: TaskRecord | undefined,
   owner: readonly OwnerRecord[],
   agent: readonly AgentRecord[],
   requests: ReadonlyMap<string, RequestOutcome>,
@@ -127,7 +143,8 @@ function openAsk(
     ),
   )
   return agent.find(
-    (record): record is AskRecord => record.kind === 'ask' && !answered.has(record.id),
+    (record): record is AskRecord =>
+      record.kind === 'ask' && record.request === task?.id && !answered.has(record.id),
   )
 }
 

@@ -5,6 +5,7 @@ import {
   finishSettled,
   generationPaths,
   type Ids,
+  keepText,
   limits,
   type MailboxFs,
   type NotClosed,
@@ -144,19 +145,30 @@ export async function endAgent(
     await settled
     if (late !== undefined) await stop(ports, late)
     finishSettled(ports.fs, ports.root, owner)
+    removeEmptyOwner(ports, session)
     return { outcome: 'settled', report: { ...report, closed: [...report.closed, label] } }
   } catch (error) {
     return open(mailbox, (error as Error).message)
   }
 }
 
+/** What a settled agent needed to own agents: its process is gone and it owns none, so nobody acts for it. */
+function removeEmptyOwner({ fs, root }: CascadePorts, session: string): void {
+  const { directory, starting, settled } = ownerPaths(root, session)
+  if (fs.entry(directory) === undefined) return
+  const isEmpty = [directory, starting, settled].every((stage) => ownNames(fs, stage).length === 0)
+  if (isEmpty) fs.removeTree(directory)
+}
+
 /** A result nobody will read any more is kept as a file before its mailbox goes. */
-async function keepResult({ fs, root }: CascadePorts, mailbox: AgentMailbox): Promise<string[]> {
+async function keepResult(
+  { fs, ids, root }: CascadePorts,
+  mailbox: AgentMailbox,
+): Promise<string[]> {
   const { conclusion } = mailbox.assignment
   if (conclusion?.kind !== 'result') return []
-  const { generation } = mailbox.generation.identity
-  const file = conclusion.whole?.file ?? resultPath(root, generation)
-  if (conclusion.whole === undefined) await keepText(fs, file, conclusion.text)
+  const file = resultPath(root, mailbox.generation.identity.generation)
+  if (conclusion.whole === undefined) await keepText(fs, ids, file, conclusion.text)
   return [file]
 }
 
@@ -223,13 +235,6 @@ async function closeOrphan(
     reserve,
   })
   return (await closeAgent(ports, { owner, lease, mailbox, outbox }, 'stopped')).report
-}
-
-/** Writes a result's text to a file, unless it is there. */
-export async function keepText(fs: MailboxFs, file: string, text: string): Promise<void> {
-  if (fs.entry(file) !== undefined) return
-  await fs.createSynced(file, Buffer.from(text))
-  await fs.syncDirectory(file.slice(0, file.lastIndexOf('/')))
 }
 
 /** Why the agent could not be told to close; undefined once its mailbox holds the order. */

@@ -3,12 +3,14 @@ import { describe, it } from 'node:test'
 import { limits, type MemoryFs, resultPath, rootPaths } from '../mailbox/index.ts'
 import { Delivery, deliveryIdentity, deliveryKey, head } from './delivery.ts'
 import type { DeliveryIdentity, ResultReport } from './index.ts'
+import type { Report } from './ports.ts'
 import {
   aGeneration,
   anIdentity,
   aReport,
   FakeOwnerHost,
   type FakeSessionFile,
+  sequentialIds,
   type VirtualProcess,
   World,
 } from './testing/index.ts'
@@ -30,14 +32,19 @@ class Desk {
     this.delivery = new Delivery({
       fs,
       clock,
+      ids: sequentialIds(),
       root: rootPaths('/agent'),
       host: this.host,
-      onDelivered: (generation) => this.delivered.push(generation),
+      onDelivered: ({ generation }) => this.delivered.push(generation),
     })
   }
 
+  offerReport(report: Report): void {
+    this.delivery.offer(report.generation.identity.generation, [report])
+  }
+
   offer(...labels: readonly string[]): void {
-    for (const label of labels) this.delivery.offer(aReport(label))
+    for (const label of labels) this.offerReport(aReport(label))
   }
 
   /** Everything that can happen by itself has happened. */
@@ -254,7 +261,7 @@ describe('delivery', () => {
 describe('a message', () => {
   it('holds texts that fit as they are', async () => {
     const desk = new Desk()
-    desk.delivery.offer(aReport('a', 'x'.repeat(16_384)))
+    desk.offerReport(aReport('a', 'x'.repeat(16_384)))
     await desk.quiet()
     assert.equal(desk.host.messages[0]?.[0]?.conclusion.kind, 'result')
     assert.equal(textOf(desk.host.messages[0]?.[0]), 'x'.repeat(16_384))
@@ -266,7 +273,7 @@ describe('a message', () => {
     const labels = ['a', 'b', 'c', 'd', 'e']
     const whole = (label: string) => label.repeat(16_000)
     desk.host.begin()
-    for (const label of labels) desk.delivery.offer(aReport(label, whole(label)))
+    for (const label of labels) desk.offerReport(aReport(label, whole(label)))
     desk.host.end()
     await desk.quiet()
     const [message] = desk.host.messages
@@ -287,25 +294,33 @@ describe('a message', () => {
   it('names the file that holds the whole already, and writes no other', async () => {
     const desk = new Desk()
     desk.host.begin()
-    const whole = { file: '/elsewhere/whole.md', bytes: 90_000 }
-    for (const label of ['a', 'b', 'c', 'd']) {
-      const report = aReport(label, 'x'.repeat(16_000))
-      assert.ok(report.conclusion.kind === 'result')
-      desk.delivery.offer({ ...report, conclusion: { ...report.conclusion, whole } })
-    }
+    for (const label of ['a', 'b', 'c', 'd'])
+      desk.offerReport(wholeElsewhere(label, ownFile(label)))
     desk.host.end()
     await desk.quiet()
-    for (const report of desk.host.messages[0] ?? [])
-      assert.deepEqual(report.conclusion.kind === 'result' && report.conclusion.whole, whole)
+    assert.deepEqual(
+      resultsIn(desk).map(
+        ({ conclusion }) => conclusion.kind === 'result' && conclusion.whole?.file,
+      ),
+      ['a', 'b', 'c', 'd'].map(ownFile),
+    )
     assert.deepEqual(filesOf(desk.process.fs), [])
+  })
+
+  it('believes no agent that names another file', async () => {
+    const desk = new Desk()
+    desk.offerReport(wholeElsewhere('a', '/home/person/.ssh/id'))
+    await desk.quiet()
+    const [told] = resultsIn(desk)
+    assert.equal(told?.conclusion.kind === 'result' && told.conclusion.whole, undefined)
+    assert.match(told?.persistenceError ?? '', /not where whole results are kept/)
   })
 
   it('goes with the whole text and the reason where no file can be written', async () => {
     const desk = new Desk()
     const { fs } = desk.process
     desk.host.begin()
-    for (const label of ['a', 'b', 'c', 'd'])
-      desk.delivery.offer(aReport(label, 'x'.repeat(16_000)))
+    for (const label of ['a', 'b', 'c', 'd']) desk.offerReport(aReport(label, 'x'.repeat(16_000)))
     await desk.world.advance(1)
     fs.failAt(fs.operations, 'ENOSPC', 'forever')
     desk.host.end()
@@ -322,7 +337,7 @@ describe('a message', () => {
     const { generation } = aReport('a')
     const { identity } = generation
     const conclusion = { ...aFailureOf(identity.generation), identity }
-    desk.delivery.offer({ generation: aGeneration('a', { identity }), conclusion })
+    desk.offerReport({ generation: aGeneration('a', { identity }), conclusion })
     await desk.quiet()
     assert.deepEqual(desk.host.messages[0]?.[0]?.conclusion, conclusion)
     assert.equal(desk.delivered.length, 1)
@@ -357,4 +372,20 @@ function aFailureOf(generation: string) {
     code: 'model_error',
     message: 'the model said no',
   } as const
+}
+
+const ownFile = (label: string): string =>
+  resultPath(rootPaths('/agent'), aReport(label).generation.identity.generation)
+
+/** A result that says where its whole text is. */
+function wholeElsewhere(label: string, file: string): ResultReport {
+  const report = aReport(label, 'x'.repeat(16_000))
+  assert.ok(report.conclusion.kind === 'result')
+  return { ...report, conclusion: { ...report.conclusion, whole: { file, bytes: 90_000 } } }
+}
+
+function resultsIn(desk: Desk): ResultReport[] {
+  return (desk.host.messages[0] ?? []).filter(
+    (report): report is ResultReport => 'conclusion' in report,
+  )
 }

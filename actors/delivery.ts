@@ -1,32 +1,39 @@
 import {
   type Clock,
-  type Identity,
+  type Ids,
+  keepText,
   limits,
   type MailboxFs,
   type RootPaths,
   resultPath,
 } from '../mailbox/index.ts'
 import { Actor } from './actor.ts'
-import { keepText } from './cascade.ts'
 import type { Observation } from './observation.ts'
-import type { DeliveryIdentity, OwnerHost, ResultReport } from './ports.ts'
+import type { DeliveryIdentity, OwnerHost, Report } from './ports.ts'
 
 export interface DeliveryPorts {
   readonly fs: MailboxFs
   readonly clock: Clock
+  readonly ids: Ids
   readonly root: RootPaths
   readonly host: OwnerHost
   readonly observation?: Observation
-  /** Called once for each result that is proven to be in the owner's history. */
-  readonly onDelivered: (generation: string) => void
+  /** Called when a report is proven to be in the owner's history; may be called again for the same. */
+  readonly onDelivered: (identity: DeliveryIdentity) => void
 }
 
-type Message = 'pump' | { readonly offer: ResultReport }
+/** What there is to tell of one generation now: it takes the place of what waited before. */
+interface Offer {
+  readonly generation: string
+  readonly reports: readonly Report[]
+}
+
+type Message = 'pump' | Offer
 
 /**
- * Hands results to their owner, so that each is seen exactly once.
+ * Hands reports to their owner, so that each is seen exactly once.
  *
- * A result is handed only to an idle owner, all that wait in one message, one message at a time. It counts as
+ * A report is handed only to an idle owner, all that wait in one message, one message at a time. It counts as
  * delivered when it is found in the owner's durable history with its full identity: not when a call returned.
  * It is handed over again only when the run that should have brought it is over, the owner is idle, and the
  * history does not hold it.
@@ -34,9 +41,10 @@ type Message = 'pump' | { readonly offer: ResultReport }
 export class Delivery {
   readonly #ports: DeliveryPorts
   readonly #actor: Actor<Message, void>
-  readonly #waiting = new Map<string, ResultReport>()
-  /** Results whose place in the history is not known yet: of an earlier life, or handed over and not looked for. */
+  readonly #waiting = new Map<string, Report>()
+  /** Reports whose place in the history is not known yet: of an earlier life, or handed over and not looked for. */
   readonly #inDoubt = new Set<string>()
+  readonly #told = new Set<string>()
   readonly #unsubscribe: () => void
   #isPumpQueued = false
 
@@ -51,9 +59,9 @@ export class Delivery {
     this.#unsubscribe = ports.host.onChange(() => this.pump())
   }
 
-  /** Takes a result that is durable. Offering it again is harmless. */
-  offer(report: ResultReport): void {
-    this.#tell({ offer: report })
+  /** Takes all there is to tell of a generation, each durable; none where there is nothing any more. */
+  offer(generation: string, reports: readonly Report[]): void {
+    this.#tell({ generation, reports })
   }
 
   /** Looks whether something can be handed over, or has arrived. */
@@ -73,17 +81,30 @@ export class Delivery {
   }
 
   async #handle(message: Message): Promise<void> {
-    if (message !== 'pump') {
-      const { generation } = message.offer.generation.identity
-      if (this.#waiting.has(generation)) return
-      this.#waiting.set(generation, message.offer)
-      this.#inDoubt.add(generation)
-      this.pump() // behind the offers that wait already, so that they go together
-      return
-    }
+    if (message !== 'pump') return this.#take(message)
     this.#isPumpQueued = false
     await this.#look()
     await this.#send()
+  }
+
+  #take({ generation, reports }: Offer): void {
+    const keys = new Set(reports.map(keyOf))
+    for (const [key, report] of this.#waiting)
+      if (report.generation.identity.generation === generation && !keys.has(key)) this.#drop(key)
+    for (const report of reports) {
+      const key = keyOf(report)
+      if (this.#told.has(key)) this.#ports.onDelivered(deliveryIdentity(report))
+      else if (!this.#waiting.has(key)) {
+        this.#waiting.set(key, report)
+        this.#inDoubt.add(key)
+      }
+    }
+    this.pump() // behind the offers that wait already, so that they go together
+  }
+
+  #drop(key: string): void {
+    this.#waiting.delete(key)
+    this.#inDoubt.delete(key)
   }
 
   /** Looks in the history for what may be there. While a run goes on, absence proves nothing yet. */
@@ -91,13 +112,15 @@ export class Delivery {
     const { host, onDelivered } = this.#ports
     if (this.#inDoubt.size === 0) return
     const isIdle = host.isIdle()
-    const wanted = [...this.#inDoubt].flatMap((name) => this.#waiting.get(name) ?? [])
+    const wanted = [...this.#inDoubt].flatMap((key) => this.#waiting.get(key) ?? [])
     // A history that cannot be read says nothing, so nothing is sent; the next pump looks again.
     const seen = await host.seen(wanted.map(deliveryIdentity)).catch(() => undefined)
     if (seen === undefined) return
-    for (const { generation } of seen) {
-      this.#inDoubt.delete(generation)
-      if (this.#waiting.delete(generation)) onDelivered(generation)
+    for (const identity of seen) {
+      const key = deliveryKey(identity)
+      this.#drop(key)
+      this.#told.add(key)
+      onDelivered(identity)
     }
     if (isIdle && host.isIdle()) this.#inDoubt.clear()
   }
@@ -107,45 +130,59 @@ export class Delivery {
     if (this.#waiting.size === 0 || this.#inDoubt.size > 0 || !host.isIdle()) return
     const reports = await this.#fitting([...this.#waiting.values()])
     // Marked first: once the host has it, a crash of ours must lead to a look, never to a second send.
-    for (const name of this.#waiting.keys()) this.#inDoubt.add(name)
+    for (const key of this.#waiting.keys()) this.#inDoubt.add(key)
     if (host.trySend(reports) === 'busy') this.#inDoubt.clear()
   }
 
   /** One message holds all reports: longer texts give way, and their whole goes to a file first. */
-  async #fitting(reports: readonly ResultReport[]): Promise<readonly ResultReport[]> {
+  async #fitting(reports: readonly Report[]): Promise<readonly Report[]> {
     const share = Math.floor(limits.messageBytesMax / reports.length)
     return Promise.all(reports.map((report) => this.#shorten(report, share)))
   }
 
-  async #shorten(report: ResultReport, bytesMax: number): Promise<ResultReport> {
+  async #shorten(report: Report, bytesMax: number): Promise<Report> {
+    if ('ask' in report) return report
     const { conclusion, generation } = report
-    if (conclusion.kind === 'failure') return report
+    if (conclusion.kind === 'failure')
+      return {
+        ...report,
+        conclusion: { ...conclusion, message: head(conclusion.message, bytesMax) },
+      }
+    const file = resultPath(this.#ports.root, generation.identity.generation)
+    // The record is the agent's word; the place of whole texts is ours.
+    if (conclusion.whole !== undefined && conclusion.whole.file !== file) {
+      const { whole: _, ...rest } = conclusion
+      const persistenceError = 'the agent named a file that is not where whole results are kept'
+      return this.#shorten({ ...report, conclusion: rest, persistenceError }, bytesMax)
+    }
     const bytes = Buffer.byteLength(conclusion.text)
     if (bytes <= bytesMax) return report
-    const file = resultPath(this.#ports.root, generation.identity.generation)
     const whole = conclusion.whole ?? { file, bytes }
+    const text = head(conclusion.text, bytesMax)
     try {
-      if (conclusion.whole === undefined) await keepText(this.#ports.fs, file, conclusion.text)
+      if (conclusion.whole === undefined)
+        await keepText(this.#ports.fs, this.#ports.ids, file, conclusion.text)
     } catch (error) {
       return { ...report, persistenceError: (error as Error).message }
     }
-    return {
-      ...report,
-      conclusion: { ...conclusion, text: head(conclusion.text, bytesMax), whole },
-    }
+    return { ...report, conclusion: { ...conclusion, text, whole } }
   }
 }
 
 /** What a delivery is recognised by. */
-export function deliveryIdentity({ generation, conclusion }: ResultReport): DeliveryIdentity {
-  return { ...generation.identity, request: conclusion.request }
+export function deliveryIdentity(report: Report): DeliveryIdentity {
+  const { identity } = report.generation
+  if ('ask' in report) return { ...identity, request: report.ask.request, ask: report.ask.id }
+  return { ...identity, request: report.conclusion.request }
 }
 
 /** One text that stands for a whole identity: equal only if every field is. */
 export function deliveryKey(identity: DeliveryIdentity): string {
-  const { generation, owner, session, sessionFile, label, cwd } = identity satisfies Identity
-  return JSON.stringify([generation, owner, session, sessionFile, label, cwd, identity.request])
+  const { generation, owner, session, sessionFile, label, cwd, request, ask = '' } = identity
+  return JSON.stringify([generation, owner, session, sessionFile, label, cwd, request, ask])
 }
+
+const keyOf = (report: Report): string => deliveryKey(deliveryIdentity(report))
 
 /** The beginning of a text, cut between characters. */
 export function head(text: string, bytesMax: number): string {

@@ -1,16 +1,24 @@
 export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
 export type { CloseReport } from './cascade.ts'
 export { deliveryIdentity, deliveryKey, head } from './delivery.ts'
-export { ManagedAgent, type ManagedAgentPorts, type OwnAgents } from './managed-agent.ts'
+export {
+  type AskAnswer,
+  ManagedAgent,
+  type ManagedAgentPorts,
+  type OwnAgents,
+  type Question,
+} from './managed-agent.ts'
+export { messageText } from './message-text.ts'
 export { Observation } from './observation.ts'
 export {
   type ErrorCategory,
   OperationError,
   type OperationFailure,
 } from './operation-error.ts'
-export { noSuchAgent, Owner, type OwnerPorts, type OwnerRole } from './owner.ts'
+export type { Inspection, OwnerRequest } from './owned-agent.ts'
+export { noSuchAgent, Owner, type OwnerPorts, type OwnerRole, type Told } from './owner.ts'
 export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
 export type * from './ports.ts'
 export { type AgentFacts, type PublicState, type Row, row } from './row.ts'
-export type { Delegated, DelegateOrder } from './start.ts'
+export type { Delegated, DelegateOrder } from './start-ports.ts'
 export { type SurveyPorts, survey } from './survey.ts'

@@ -72,6 +72,7 @@ describe('the end of a run', () => {
 
   it('by a person is no end: the next run may end it', async () => {
     const bench = await AgentBench.of()
+    bench.host.hasPerson = true
     const agent = await bench.open()
     bench.host.end({ outcome: 'aborted' })
     await bench.advance(60_000)
@@ -81,6 +82,16 @@ describe('the end of a run', () => {
     bench.host.end({ outcome: 'answered', text: 'after all' })
     await bench.advance(1)
     assert.deepEqual(bench.kinds, ['ack', 'result'])
+  })
+
+  it('by an abort is a failure where no person could go on', async () => {
+    const bench = await AgentBench.of()
+    await bench.open()
+    bench.host.end({ outcome: 'aborted' })
+    await bench.advance(1)
+    const [, failure] = bench.records
+    assert.equal(failure?.kind === 'failure' && failure.code, 'interrupted')
+    assert.ok(bench.host.hasLeft)
   })
 
   it('is none as long as the host is at it again', async () => {
@@ -174,21 +185,19 @@ describe('a result on a disk that says no', () => {
     assert.ok(bench.host.hasLeft)
   })
 
-  it('is tried no more often than it may be, and the agent leaves without it', async () => {
+  it('is tried again and again, under one id, until it can be written', async () => {
     const bench = await AgentBench.of()
     await bench.open()
     await bench.advance(100)
     const { fs } = bench.process
-    let attempts = 0
-    const createSynced = fs.createSynced.bind(fs)
-    fs.createSynced = (path, bytes) => {
-      attempts++
-      return createSynced(path, bytes)
-    }
     fs.failAt(fs.operations, 'EIO', 'forever')
     bench.host.end({ outcome: 'answered', text: 'found it' })
     await bench.advance(60_000)
-    assert.equal(attempts, limits.resultAttemptsMax)
+    assert.equal(bench.host.hasLeft, false)
+    assert.deepEqual(bench.kinds, ['ack'])
+    fs.heal()
+    await bench.advance(limits.rescanMs * 2)
+    assert.deepEqual(bench.kinds, ['ack', 'result'])
     assert.ok(bench.host.hasLeft)
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { limits, readReady, settleGeneration } from '../mailbox/index.ts'
-import { AgentBench, aClose, aSteer, FakeOwnAgents } from './testing/index.ts'
+import { AgentBench, aClose, FakeOwnAgents } from './testing/index.ts'
 
 describe('a managed agent', () => {
   it('is ready before it accepts, accepts once, and works on the task', async () => {
@@ -25,17 +25,6 @@ describe('a managed agent', () => {
     bench.host.block(false)
     await bench.advance(1_000)
     assert.deepEqual(bench.host.texts, ['dig'])
-  })
-
-  it('refuses requests it does not know, each once, and works on', async () => {
-    const bench = await AgentBench.of()
-    await bench.open()
-    await bench.write(aSteer('left'))
-    await bench.advance(20_000)
-    const { requests, phase } = bench.mailbox.assignment
-    assert.deepEqual([...requests.values()], ['accepted', 'rejected'])
-    assert.equal(phase, 'active')
-    assert.deepEqual(bench.kinds, ['ack', 'ack'])
   })
 
   it('finds a request by looking where hints get lost', async () => {

@@ -1,11 +1,14 @@
 import {
   type AgentRecord,
+  type Attachment,
   type Clock,
   type CloseRecord,
   type FailureCode,
   type GenerationFile,
   type GenerationPaths,
   type Ids,
+  isSameProcess,
+  keepText,
   limits,
   MailboxError,
   type MailboxFs,
@@ -14,17 +17,20 @@ import {
   protocol,
   publishReady,
   type RejectionCode,
+  type ReplyRecord,
   type Reserve,
   type RootPaths,
   type Runtime,
   resultPath,
+  type SteerRecord,
   type TaskRecord,
   type WholeText,
 } from '../mailbox/index.ts'
 import { Actor } from './actor.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
-import { type CloseReport, keepText } from './cascade.ts'
+import type { CloseReport } from './cascade.ts'
 import { head } from './delivery.ts'
+import { controlText, messageText } from './message-text.ts'
 import type { Observation } from './observation.ts'
 import type { AgentHost, RunEnd } from './ports.ts'
 import { lookThrough } from './presence.ts'
@@ -33,6 +39,8 @@ import { lookThrough } from './presence.ts'
 export interface OwnAgents {
   /** Whether one of them is still at work or its result not told yet. */
   readonly hasUnsettled: boolean
+  /** Whether each of those waits for an answer of its owner. */
+  readonly areAllAsking: boolean
   closeAll(): Promise<CloseReport>
   onChange(listener: () => void): () => void
 }
@@ -49,10 +57,30 @@ export interface ManagedAgentPorts {
   readonly generation: GenerationFile
   readonly host: AgentHost
   readonly ownAgents?: OwnAgents
+  /** Says something for whoever looks into the process. */
+  readonly report: (line: string) => void
   readonly observation?: Observation
 }
 
-type Message = 'look' | { readonly runEnd: RunEnd }
+type Message =
+  | 'look'
+  | { readonly runEnd: RunEnd }
+  | { readonly shown: string }
+  | { readonly question: Question }
+
+/** What an agent wants to know of its owner. */
+export interface Question {
+  readonly text: string
+  readonly files?: readonly Attachment[]
+}
+
+/** `refused`: why it cannot be asked now. */
+export type AskAnswer =
+  | { readonly outcome: 'asked'; readonly ask: string; readonly request: string }
+  | { readonly outcome: 'refused'; readonly why: string }
+
+/** Admitting a question takes two syncs; a disk that takes longer has other troubles, ms. */
+const askWaitMs = 30_000
 
 /** Records of an agent differ in what follows the envelope. */
 type Body = AgentRecord extends infer R
@@ -69,19 +97,25 @@ export class ManagedAgent {
   readonly #ports: ManagedAgentPorts
   readonly #mailbox: AgentMailbox
   readonly #outbox: Outbox<AgentRecord>
-  readonly #actor: Actor<Message, void>
+  readonly #actor: Actor<Message, AskAnswer | undefined>
   readonly #ends: (() => void)[] = []
   #isLookQueued = false
   #isTurnStarted = false
   #lastEnd: RunEnd | undefined
+  /** What the model is to be told as soon as no run goes on. */
+  readonly #toStart: { readonly text: string; readonly steer?: string }[] = []
+  /** Steers that were accepted and not shown to the model yet. */
+  readonly #unshown = new Map<string, string>()
   #isOver = false
+  /** Of the record that ends the assignment: one, however often it has to be tried. */
+  #endId: string | undefined
 
   private constructor(ports: ManagedAgentPorts, outbox: Outbox<AgentRecord>) {
     const { fs, clock, ids, paths, generation, observation } = ports
     this.#ports = ports
     this.#outbox = outbox
     this.#mailbox = new AgentMailbox(fs, ids, paths, generation, 'quarantine')
-    this.#actor = new Actor<Message, void>({
+    this.#actor = new Actor<Message, AskAnswer | undefined>({
       name: generation.identity.label,
       clock,
       handle: (message) => this.#handle(message),
@@ -117,7 +151,7 @@ export class ManagedAgent {
       const { identity } = generation
       const file = { protocol, kind: 'ready', identity, build, at: clock.now(), runtime } as const
       if ((await publishReady(fs, ids, paths, file)) === 'exists') return 'leave'
-    } else if (!isSameProcess(ready.runtime, runtime)) return 'leave'
+    } else if (!isSameProcess(ready.runtime.process, runtime.process)) return 'leave'
     else agent.#isTurnStarted = agent.#mailbox.assignment.phase !== 'offered' // goes on after a reload
     agent.#begin()
     return agent
@@ -125,6 +159,16 @@ export class ManagedAgent {
 
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /**
+   * Asks the owner one question; the assignment is blocked until it answers or closes.
+   *
+   * Durable: once `asked`, the question survives whatever dies.
+   */
+  async ask(question: Question): Promise<AskAnswer> {
+    const answer = await this.#actor.ask({ question }, askWaitMs)
+    return answer ?? { outcome: 'refused', why: 'the assignment is over' }
   }
 
   /** The host turned to another session: this assignment cannot be finished any more. */
@@ -144,6 +188,7 @@ export class ManagedAgent {
   #begin(): void {
     const { fs, host, paths, ownAgents } = this.#ports
     this.#ends.push(host.onRunEnd((runEnd) => this.#tell({ runEnd })))
+    this.#ends.push(host.onShown((shown) => this.#tell({ shown })))
     if (ownAgents) this.#ends.push(ownAgents.onChange(() => this.#look()))
     try {
       this.#ends.push(fs.watch(paths.owner, () => this.#look()))
@@ -173,35 +218,112 @@ export class ManagedAgent {
     if (this.#actor.state === 'running') this.#actor.tell(message)
   }
 
-  async #handle(message: Message): Promise<void> {
+  async #handle(message: Message): Promise<AskAnswer | undefined> {
     if (message === 'look') this.#isLookQueued = false
-    else this.#lastEnd = message.runEnd
-    if (this.#isOver) return
+    else if ('runEnd' in message) this.#lastEnd = message.runEnd
+    if (this.#isOver) return undefined
     if ((await lookThrough(this.#ports.clock, this.#mailbox)) === 'gone') return this.#leave()
     const { close, task } = this.#mailbox.assignment
     if (close !== undefined) return this.#close(close)
-    if (task === undefined) return
+    if (task === undefined) return undefined
+    if (typeof message === 'object' && 'question' in message)
+      return this.#putQuestion(task, message.question)
+    if (typeof message === 'object' && 'shown' in message) await this.#noteShown(message.shown)
     await this.#answer(task)
+    this.#startNext()
     if (this.#isTurnStarted) await this.#conclude(task)
+    return undefined
   }
 
   /** Takes the requests that wait, in the order of their owner. */
   async #answer(task: TaskRecord): Promise<void> {
-    const { requests } = this.#mailbox.assignment
     for (const record of this.#mailbox.records.owner) {
+      const { requests } = this.#mailbox.assignment
       if (requests.get(record.id) !== 'pending') continue
-      if (record.id === task.id)
-        await this.#admit({ kind: 'ack', request: task.id, accepted: true })
-      else
-        await this.#reject(record, 'incompatible', `This agent takes no ${record.kind} requests.`)
+      if (record.kind === 'task' && record.id === task.id) await this.#acceptTask(task)
+      else if (record.kind === 'steer') await this.#takeSteer(record)
+      else if (record.kind === 'reply') await this.#takeReply(record)
+      else await this.#reject(record, 'busy', 'This agent has its task already.')
+      this.#mailbox.look()
     }
-    this.#mailbox.look()
-    if (this.#mailbox.assignment.phase === 'active' && !this.#isTurnStarted) this.#startTurn(task)
+    // Accepted in an earlier life of this process, and its turn not begun: `/reload` came between.
+    if (
+      this.#mailbox.assignment.phase === 'active' &&
+      !this.#isTurnStarted &&
+      this.#toStart.length === 0
+    )
+      this.#toStart.push({ text: messageText(task) })
   }
 
-  #startTurn(task: TaskRecord): void {
-    if (this.#ports.host.tryStart(task.text) === 'sent') this.#isTurnStarted = true
-    else this.#ports.clock.background(limits.resultRetryMs, () => this.#look())
+  async #acceptTask(task: TaskRecord): Promise<void> {
+    if (await this.#accept(task)) this.#toStart.push({ text: messageText(task) })
+  }
+
+  async #takeSteer(steer: SteerRecord): Promise<void> {
+    const { phase, ask } = this.#mailbox.assignment
+    if (phase !== 'active') return void (await this.#reject(steer, 'idle', 'No work goes on.'))
+    if (ask !== undefined)
+      return void (await this.#reject(
+        steer,
+        'busy',
+        'The agent waits for an answer to its question.',
+      ))
+    if (!(await this.#accept(steer))) return
+    const text = controlText(steer)
+    this.#unshown.set(steer.id, text)
+    if (this.#ports.host.steer(text, steer.id) === 'idle')
+      this.#toStart.push({ text, steer: steer.id })
+  }
+
+  async #takeReply(reply: ReplyRecord): Promise<void> {
+    const { ask } = this.#mailbox.assignment
+    if (ask?.id !== reply.ask)
+      return void (await this.#reject(reply, 'identity', 'That question is not open any more.'))
+    if (await this.#accept(reply)) this.#toStart.push({ text: controlText(reply) })
+  }
+
+  #accept({ id }: OwnerRecord): Promise<boolean> {
+    return this.#admit({ kind: 'ack', request: id, accepted: true })
+  }
+
+  async #noteShown(request: string): Promise<void> {
+    if (!this.#unshown.delete(request)) return
+    await this.#admit({ kind: 'consumed', request })
+    this.#mailbox.look()
+  }
+
+  /** Starts a turn with what waits, one at a time, as soon as the host is idle. */
+  #startNext(): void {
+    const [next] = this.#toStart
+    if (next === undefined) return
+    if (this.#ports.host.tryStart(next.text) === 'sent') {
+      this.#toStart.shift()
+      this.#isTurnStarted = true
+      this.#lastEnd = undefined
+      if (next.steer !== undefined) this.#tell({ shown: next.steer })
+    } else this.#ports.clock.background(limits.resultRetryMs, () => this.#look())
+  }
+
+  async #putQuestion(task: TaskRecord, question: Question): Promise<AskAnswer> {
+    const why = this.#whyNoQuestion()
+    if (why !== undefined) return { outcome: 'refused', why }
+    const ask = this.#ports.ids.next()
+    if (!(await this.#admit({ kind: 'ask', request: task.id, ...question }, ask)))
+      return { outcome: 'refused', why: 'the question could not be kept; the disk may be full' }
+    this.#mailbox.look()
+    return { outcome: 'asked', ask, request: task.id }
+  }
+
+  #whyNoQuestion(): string | undefined {
+    const { phase, ask, requests } = this.#mailbox.assignment
+    const { ownAgents } = this.#ports
+    if (phase !== 'active') return 'there is no assignment at work'
+    if (ask !== undefined) return 'a question is open already; one at a time'
+    if ([...requests.values()].includes('pending'))
+      return 'a request of the owner waits to be taken; go on and ask again in the next turn'
+    if (ownAgents?.hasUnsettled && !ownAgents.areAllAsking)
+      return 'your own agents are still at work; wait for their results or close them'
+    return undefined
   }
 
   #reject({ id }: OwnerRecord, code: RejectionCode, message: string): Promise<boolean> {
@@ -210,28 +332,44 @@ export class ManagedAgent {
 
   /** Ends the assignment, once the run is really over and nobody below is still at work. */
   async #conclude(task: TaskRecord): Promise<void> {
+    if (this.#mailbox.assignment.ask !== undefined) this.#lastEnd = undefined // the reply starts another run
     const end = this.#lastEnd
     if (end === undefined || this.#ports.ownAgents?.hasUnsettled || !this.#ports.host.isIdle())
       return
-    if (end.outcome === 'aborted') return // a person stopped the run, and may go on
-    if (end.outcome === 'failed') await this.#fail(task, 'model_error', end.message)
-    else if (!/\S/.test(end.text))
-      await this.#fail(task, 'empty_result', 'The agent ended without an answer.')
-    else await this.#complete(task, end.text)
-    this.#leave()
+    if (this.#toStart.length > 0) return
+    const [missed] = this.#unshown // it came too late for the run that has ended, and counts all the same
+    if (missed !== undefined && end.outcome !== 'aborted') {
+      this.#toStart.push({ steer: missed[0], text: missed[1] })
+      return this.#startNext()
+    }
+    if (end.outcome === 'aborted' && this.#ports.host.hasPerson) return // who stopped it may go on
+    if (await this.#writeEnd(task, end)) this.#leave()
   }
 
-  async #complete(task: TaskRecord, text: string): Promise<void> {
+  #writeEnd(task: TaskRecord, end: RunEnd): Promise<boolean> {
+    if (end.outcome === 'aborted')
+      return this.#fail(
+        task,
+        'interrupted',
+        'The run was stopped, and there is nobody who could go on.',
+      )
+    if (end.outcome === 'failed') return this.#fail(task, 'model_error', end.message)
+    if (!/\S/.test(end.text))
+      return this.#fail(task, 'empty_result', 'The agent ended without an answer.')
+    return this.#complete(task, end.text)
+  }
+
+  #complete(task: TaskRecord, text: string): Promise<boolean> {
     const usage = this.#ports.host.usage()
-    await this.#insist(async () => {
+    return this.#insist(async () => {
       return { kind: 'result', request: task.id, ...(await this.#fit(text)), usage }
     })
   }
 
-  async #fail(task: TaskRecord, code: FailureCode, message: string): Promise<void> {
+  #fail(task: TaskRecord, code: FailureCode, message: string): Promise<boolean> {
     const usage = this.#ports.host.usage()
     const shown = head(message, limits.resultInlineBytesMax).trim() || code
-    await this.#insist(async () => {
+    return this.#insist(async () => {
       return { kind: 'failure', request: task.id, code, message: shown, usage }
     })
   }
@@ -240,56 +378,73 @@ export class ManagedAgent {
   async #fit(text: string): Promise<{ readonly text: string; readonly whole?: WholeText }> {
     const bytes = Buffer.byteLength(text)
     if (bytes <= limits.resultInlineBytesMax) return { text }
-    const { fs, root, generation } = this.#ports
+    const { fs, ids, root, generation } = this.#ports
     const file = resultPath(root, generation.identity.generation)
-    await keepText(fs, file, text)
+    await keepText(fs, ids, file, text)
     return { text: head(text.trimStart(), limits.resultInlineBytesMax), whole: { file, bytes } }
   }
 
-  /** Writes what ends the assignment; trouble with the disk may pass, and a full one has a reserve. */
-  async #insist(body: () => Promise<Body>): Promise<void> {
+  /**
+   * Writes what ends the assignment. Trouble with the disk may pass, and a full one has a reserve. What cannot be
+   * written now is tried again at the next look, under the same id: finished work is never given up.
+   */
+  async #insist(body: () => Promise<Body>): Promise<boolean> {
     const { ids, clock, reserve } = this.#ports
-    const id = ids.next()
+    this.#endId ??= ids.next()
+    let why = ''
     for (let attempt = 1; attempt <= limits.resultAttemptsMax; attempt++) {
       try {
-        if (await this.#admit(await body(), id)) return
+        const error = await this.#attempt(await body(), this.#endId)
+        if (error === undefined) return true
+        why = error.message
       } catch (error) {
         if (!(error instanceof MailboxError)) throw error
         if (error.code === 'DROVER_MAILBOX_FULL') reserve.release()
+        why = error.message
       }
       await new Promise<void>((resolve) => clock.after(limits.resultRetryMs, resolve))
     }
+    this.#ports.report(`The end of the assignment cannot be written yet: ${why}`)
+    return false
   }
 
-  async #close(close: CloseRecord): Promise<void> {
+  async #close(close: CloseRecord): Promise<undefined> {
     const { host, ownAgents } = this.#ports
     host.abort()
-    await this.#admit({ kind: 'ack', request: close.id, accepted: true })
+    if (this.#mailbox.assignment.requests.get(close.id) === 'pending') await this.#accept(close)
     const report = (await ownAgents?.closeAll()) ?? { closed: [], notClosed: [], kept: [] }
-    await this.#insist(async () => ({ kind: 'closed', request: close.id, ...report }))
+    this.#endId = undefined // whatever was to be written before: the close came first
+    await this.#insist(async () => ({ kind: 'closed', request: close.id, ...bounded(report) }))
     this.#leave()
   }
 
-  #leave(): void {
+  #leave(): undefined {
     this.#isOver = true
     this.#ports.host.leave()
   }
 
   async #admit(body: Body, id: string = this.#ports.ids.next()): Promise<boolean> {
+    return (await this.#attempt(body, id)) === undefined
+  }
+
+  /** Why a record was not admitted; undefined once it is. */
+  async #attempt(body: Body, id: string): Promise<MailboxError | undefined> {
     const { clock, generation } = this.#ports
     const { identity } = generation
     const record = { protocol, id, identity, at: clock.now(), ...body } as AgentRecord
     const admission = await this.#outbox.admit(record)
-    return !('error' in admission)
+    return 'error' in admission ? admission.error : undefined
   }
 }
 
-function isSameProcess({ process: a }: Runtime, { process: b }: Runtime): boolean {
-  return (
-    a.host === b.host &&
-    a.boot === b.boot &&
-    a.namespace === b.namespace &&
-    a.pid === b.pid &&
-    a.started === b.started
-  )
+/** A reader takes no longer lists and texts than these. */
+function bounded({ closed, notClosed, kept }: CloseReport): CloseReport {
+  const listMax = 1_024
+  return {
+    closed: closed.slice(0, listMax),
+    notClosed: notClosed
+      .slice(0, listMax)
+      .map(({ label, why }) => ({ label, why: why.slice(0, 4_096) })),
+    kept: kept.slice(0, listMax),
+  }
 }

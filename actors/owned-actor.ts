@@ -1,10 +1,23 @@
-import type { Clock, CloseReason, GenerationFile, MailboxFs, Placement } from '../mailbox/index.ts'
-import { fold } from './assignment.ts'
+import {
+  type Clock,
+  type CloseReason,
+  type GenerationFile,
+  limits,
+  type MailboxFs,
+  type Placement,
+} from '../mailbox/index.ts'
+import { fold, type RequestOutcome } from './assignment.ts'
 import type { CloseReport } from './cascade.ts'
 import { type ErrorCategory, OperationError } from './operation-error.ts'
-import type { CloseAnswer, OwnedAgentAnswer, OwnedAgentMessage } from './owned-agent.ts'
-import type { AgentFacts } from './row.ts'
-import type { StartedActor, Withdrawal } from './start.ts'
+import type {
+  CloseAnswer,
+  Inspection,
+  OwnedAgentAnswer,
+  OwnedAgentMessage,
+  OwnerRequest,
+} from './owned-agent.ts'
+import type { Action, ActionRefusal, AgentFacts } from './row.ts'
+import type { StartedActor, Withdrawal } from './start-ports.ts'
 import type { ActorRef } from './system.ts'
 
 /** Closing takes the agent's answer, its end by force, and the same below it, ms. */
@@ -76,6 +89,41 @@ export class OwnedActor implements StartedActor {
     for (const tell of this.#waiting) tell(facts)
   }
 
+  /**
+   * Says something to an agent at work, and waits a while for its answer.
+   *
+   * @returns what became of it; `pending` where the agent did not answer in time: it may still act on it
+   * @throws OperationError - not possible now, or not admitted; the message says what is possible
+   */
+  async request(request: OwnerRequest): Promise<RequestOutcome> {
+    const { kind, id } = request
+    const answer = await this.#ref.ask({ type: 'request', request }, closeWaitMs)
+    if (answer === undefined) throw this.#notNow(kind, this.#settledMeanwhile())
+    if ('refusal' in answer) throw this.#notNow(kind, answer.refusal)
+    if ('error' in answer)
+      throw this.#failed(kind, 'admission', 'internal_failure', answer.error.message, {
+        nextAction:
+          answer.outcome === 'refused'
+            ? 'Nothing was sent. Mend the cause, then try again.'
+            : 'It may or may not arrive. List agents to see; do not send it again blindly.',
+      })
+    const outcome = (facts: AgentFacts) => facts.assignment.requests.get(id) ?? 'pending'
+    const facts = await this.until(
+      (now) => outcome(now) !== 'pending',
+      limits.acknowledgementWaitMs,
+      new AbortController().signal,
+    )
+    return facts === undefined ? 'pending' : outcome(facts)
+  }
+
+  /** @throws OperationError - not possible now */
+  async inspect(): Promise<Inspection> {
+    const answer = await this.#ref.ask({ type: 'inspect' }, closeWaitMs)
+    if (answer === undefined) throw this.#notNow('inspect', this.#settledMeanwhile())
+    if ('refusal' in answer) throw this.#notNow('inspect', answer.refusal)
+    return answer as Inspection
+  }
+
   async placed(placement: Placement): Promise<void> {
     const answer = await this.#ref.ask({ type: 'placed', placement }, closeWaitMs)
     if (answer !== undefined && 'error' in answer) throw answer.error
@@ -86,23 +134,28 @@ export class OwnedActor implements StartedActor {
   async close(): Promise<CloseReport> {
     const answer = await this.#askToClose('closed')
     if (answer.outcome === 'settled') return answer.report
-    if (answer.outcome === 'refused')
-      throw this.#notClosed(answer.refusal.category, `${answer.refusal.why}.`, answer.refusal.next)
+    if (answer.outcome === 'not-now') throw this.#notNow('close', answer.refusal)
     if (answer.outcome === 'result')
-      throw this.#notClosed(
+      throw this.#failed(
+        'close',
+        'close',
         'agent_busy',
-        `${this.label} came to a result while it was being closed.`,
-        'End your turn: the result arrives by itself and the agent is closed then.',
+        `${this.label} came to a result meanwhile.`,
+        {
+          nextAction: 'End your turn: the result arrives by itself and the agent is closed then.',
+        },
       )
     const why = whyOpen(answer.report)
-    throw this.#notClosed('rollback_failure', `Not all is closed. ${why}.`, 'Close it again later.')
+    throw this.#failed('close', 'close', 'rollback_failure', `Not all is closed. ${why}.`, {
+      nextAction: 'Close it again later.',
+    })
   }
 
   /** Ends it whatever it has not told yet. What stays open is in the report. */
   async end(): Promise<CloseReport> {
     try {
       const answer = await this.#askToClose('stopped')
-      if (answer.outcome !== 'refused') return answer.report
+      if (answer.outcome !== 'not-now') return answer.report
       return this.#open(answer.refusal.why)
     } catch (error) {
       return this.#open((error as Error).message)
@@ -111,7 +164,7 @@ export class OwnedActor implements StartedActor {
 
   async withdraw(): Promise<Withdrawal> {
     const answer = await this.#askToClose('withdrawn')
-    if (answer.outcome === 'refused') return { outcome: 'open', why: answer.refusal.why }
+    if (answer.outcome === 'not-now') return { outcome: 'open', why: answer.refusal.why }
     const why = whyOpen(answer.report)
     return { outcome: answer.outcome, ...(why !== '' && { why }) }
   }
@@ -155,15 +208,35 @@ export class OwnedActor implements StartedActor {
     return { closed: [], notClosed: [{ label: this.label, why }], kept: [] }
   }
 
-  #notClosed(category: ErrorCategory, message: string, nextAction: string): OperationError {
+  #settledMeanwhile(): ActionRefusal {
+    const why = `${this.label} has come to its end`
+    return {
+      category: 'agent_busy',
+      why,
+      next: 'Its result has been told; delegate again if more is to do.',
+    }
+  }
+
+  #notNow(action: Action, { category, why, next }: ActionRefusal): OperationError {
+    return this.#failed(action, 'preconditions', category, `${why}.`, { nextAction: next })
+  }
+
+  #failed(
+    operation: Action,
+    stage: string,
+    category: ErrorCategory,
+    message: string,
+    { nextAction }: { readonly nextAction: string },
+  ): OperationError {
+    const { generation } = this.facts.generation.identity
     return new OperationError({
       category,
-      operation: 'close',
-      stage: 'close',
+      operation,
+      stage,
       message,
       nextAction,
       agent: this.label,
-      generation: this.facts.generation.identity.generation,
+      generation,
       rollbackOccurred: false,
     })
   }

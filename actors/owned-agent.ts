@@ -1,5 +1,6 @@
 import {
   type Admission,
+  type Attachment,
   type CloseReason,
   finishSettled,
   type GenerationFile,
@@ -9,8 +10,12 @@ import {
   type OwnerRecord,
   type PlacedRecord,
   type Placement,
+  type ProcessIdentity,
   protocol,
+  type ReplyRecord,
+  readActivity,
   runtimePresence,
+  type SteerRecord,
   settleGeneration,
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
@@ -21,17 +26,19 @@ import {
   endAgent,
   waitForExit,
 } from './cascade.ts'
-import type { Presence, ResultReport } from './ports.ts'
+import type { AgentPlace, Capture, Presence, Report } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
-import { type ActionRefusal, type AgentFacts, mayClose } from './row.ts'
+import { type Action, type ActionRefusal, type AgentFacts, mayDo } from './row.ts'
 
 /** What an owned agent needs beyond what ending it needs. */
 export interface OwnedAgentPorts extends CascadePorts {
   readonly owner: OwnerPaths
   /** The number of the lease this owner acts under. */
   readonly lease: number
-  /** Takes a durable result on its way to the owner. */
-  readonly offer: (report: ResultReport) => void
+  /** Largest record that is admitted, bytes. */
+  readonly recordBytesMax: number
+  /** Takes all there is to tell the owner of a generation, each durable. */
+  readonly offer: (generation: string, reports: readonly Report[]) => void
   /** Told after every message: what is known of the agent now, or that it is no more. */
   readonly changed: (generation: string, facts: AgentFacts | 'settled') => void
 }
@@ -44,13 +51,36 @@ export type OwnedAgentMessage =
   /** Its result is in the owner's history. */
   | { readonly type: 'delivered' }
   | { readonly type: 'close'; readonly reason: CloseReason }
+  | { readonly type: 'request'; readonly request: OwnerRequest }
+  | { readonly type: 'inspect' }
+
+/** What an owner says to an agent at work. */
+export interface OwnerRequest {
+  readonly kind: 'steer' | 'reply'
+  readonly id: string
+  readonly text: string
+  readonly files?: readonly Attachment[]
+}
+
+/** An action that is not possible now. */
+export interface Refused {
+  readonly outcome: 'not-now'
+  readonly refusal: ActionRefusal
+}
+
+/** A look at an agent: what its process says and which processes there are. Changes nothing. */
+export interface Inspection {
+  readonly facts: AgentFacts
+  readonly capture: Capture
+  readonly processes: readonly ProcessIdentity[]
+}
 
 /** What became of a `close`. */
 export type CloseAnswer =
   | { readonly outcome: 'settled' | 'open' | 'result'; readonly report: CloseReport }
-  | { readonly outcome: 'refused'; readonly refusal: ActionRefusal }
+  | Refused
 
-export type OwnedAgentAnswer = Admission | CloseAnswer | undefined
+export type OwnedAgentAnswer = Admission | CloseAnswer | Inspection | Refused | undefined
 
 /**
  * The owner's side of one agent: starting → working ⇄ blocked → settling → gone, or unknown, or lost.
@@ -81,6 +111,7 @@ export class OwnedAgent {
       directory: paths.owner,
       drafts: paths.ownerDrafts,
       reserve,
+      bytesMax: ports.recordBytesMax,
     })
     return new OwnedAgent(ports, new AgentMailbox(fs, ids, paths, generation, 'quarantine'), outbox)
   }
@@ -104,19 +135,34 @@ export class OwnedAgent {
         return this.#end()
       case 'close':
         return this.#close(message.reason)
+      case 'request':
+        return this.#request(message.request)
+      case 'inspect':
+        return this.#inspect()
     }
   }
 
   async #look(): Promise<undefined> {
-    const { clock, offer } = this.#ports
+    const { clock } = this.#ports
     // Presence first: a process that is gone by now has written all it ever will.
     await this.#refreshPresence()
     if ((await lookThrough(clock, this.#mailbox)) === 'gone') return this.#finish()
     const { conclusion, close } = this.#mailbox.assignment
+    this.#report()
     if (this.#isDelivered) await this.#end()
-    else if (conclusion !== undefined) offer({ generation: this.#mailbox.generation, conclusion })
+    else if (conclusion !== undefined) return
     else if (close !== undefined) await this.#carryOut(close.reason)
     else if (this.#isAbandonedStart()) await this.#carryOut('withdrawn')
+  }
+
+  /** Offers what there is to tell now: a result, a question, or nothing any more. */
+  #report(): void {
+    const { generation, assignment } = this.#mailbox
+    const { conclusion, ask } = assignment
+    const reports: Report[] = []
+    if (conclusion !== undefined && !this.#isDelivered) reports.push({ generation, conclusion })
+    else if (ask !== undefined) reports.push({ generation, ask })
+    this.#ports.offer(generation.identity.generation, reports)
   }
 
   /** It has been moved away, perhaps by an attempt that failed right after that: the rest may still be to do. */
@@ -167,18 +213,56 @@ export class OwnedAgent {
     if (this.#isSettled)
       return { outcome: 'settled', report: { closed: [], notClosed: [], kept: [] } }
     if (reason === 'closed') {
-      const verdict = mayClose(this.#facts())
-      if (verdict !== true) return { outcome: 'refused', refusal: verdict }
+      const refused = this.#check('close')
+      if (refused !== undefined) return refused
     }
     return this.#carryOut(reason)
+  }
+
+  #check(action: Action): Refused | undefined {
+    const verdict = mayDo(action, this.#facts())
+    return verdict === true ? undefined : { outcome: 'not-now', refusal: verdict }
+  }
+
+  async #request({ kind, id, text, files }: OwnerRequest): Promise<Admission | Refused> {
+    await this.#look()
+    const refused = this.#check(kind)
+    if (refused !== undefined) return refused
+    const { clock, lease } = this.#ports
+    const { generation, assignment } = this.#mailbox
+    const at = clock.now()
+    const { identity } = generation
+    const head = { protocol, id, identity, at, lease, text, ...(files && { files }) } as const
+    const record: SteerRecord | ReplyRecord =
+      kind === 'steer' ? { ...head, kind } : { ...head, kind, ask: assignment.ask?.id ?? '' }
+    return this.#outbox.admit(record)
+  }
+
+  /** Who it is is checked before and after the look: a replaced agent must not speak for this one. */
+  async #inspect(): Promise<Inspection | Refused> {
+    await this.#look()
+    const refused = this.#check('inspect')
+    if (refused !== undefined) return refused
+    const { generation, paths, placement } = this.#mailbox
+    const runner = this.#ports.runnerOf(generation.runner)
+    if (runner === undefined || placement === undefined || placement === 'contradictory')
+      return this.#gone('where it runs is not known any more')
+    const place: AgentPlace = { generation, paths, placement }
+    const capture = await runner.capture(place)
+    const processes = await runner.processes(place)
+    await this.#look()
+    return this.#check('inspect') ?? { facts: this.#facts(), capture, processes }
+  }
+
+  #gone(why: string): Refused {
+    const next = 'List agents again.'
+    return { outcome: 'not-now', refusal: { category: 'target_ambiguous', why, next } }
   }
 
   async #carryOut(reason: CloseReason): Promise<CloseAnswer> {
     const done = await closeAgent(this.#ports, this.#edge(), reason)
     await this.#refreshPresence()
-    const { conclusion } = this.#mailbox.assignment
-    if (done.outcome === 'result' && conclusion !== undefined)
-      this.#ports.offer({ generation: this.#mailbox.generation, conclusion })
+    this.#report()
     this.#note(done)
     return done
   }
@@ -204,13 +288,15 @@ export class OwnedAgent {
   }
 
   #facts(): AgentFacts {
-    const { generation, ready, assignment, diagnostic } = this.#mailbox
+    const { generation, paths, ready, assignment, diagnostic } = this.#mailbox
+    const activity = readActivity(this.#ports.fs, paths)
     return {
       generation,
       assignment,
       presence: this.#presence,
       delivered: this.#isDelivered,
       ...(ready && { ready }),
+      ...(activity && { activity }),
       ...(diagnostic !== undefined && { diagnostic }),
       ...(this.#cleanupError !== undefined && { cleanupError: this.#cleanupError }),
     }

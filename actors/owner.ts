@@ -15,6 +15,7 @@ import {
   sweepStarting,
   takeLease,
 } from '../mailbox/index.ts'
+import type { RequestOutcome } from './assignment.ts'
 import { type CascadePorts, type CloseReport, mergeReports } from './cascade.ts'
 import { Delivery } from './delivery.ts'
 import { edgesBelow } from './edges.ts'
@@ -22,14 +23,17 @@ import type { Observation } from './observation.ts'
 import { OperationError } from './operation-error.ts'
 import { OwnedActor } from './owned-actor.ts'
 import {
+  type Inspection,
   OwnedAgent,
   type OwnedAgentAnswer,
   type OwnedAgentMessage,
   type OwnedAgentPorts,
+  type OwnerRequest,
 } from './owned-agent.ts'
 import type { AgentRunner, OwnerHost, SessionStore } from './ports.ts'
 import { type AgentFacts, type Row, row } from './row.ts'
-import { type Delegated, type DelegateOrder, startAgent } from './start.ts'
+import { startAgent } from './start.ts'
+import type { Delegated, DelegateOrder } from './start-ports.ts'
 import { survey } from './survey.ts'
 import { ActorSystem } from './system.ts'
 
@@ -52,6 +56,13 @@ export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
   readonly observation: Observation
 }
 
+/** What became of a steer or reply. */
+export interface Told {
+  readonly id: string
+  readonly outcome: RequestOutcome
+  readonly facts: AgentFacts
+}
+
 /** `observing`: another process acts for this session; here it is only shown. */
 export type OwnerRole = 'acting' | 'observing' | 'stopped'
 
@@ -69,6 +80,9 @@ export class Owner<Launch> {
   readonly #agents = new Map<string, OwnedActor>()
   readonly #listeners = new Set<() => void>()
   #role: OwnerRole = 'observing'
+  /** Why this process does not act. */
+  #hindrance: Hindrance | undefined
+  #unreadable: readonly string[] = []
   #lease = 0
   #system: ActorSystem | undefined
   #delivery: Delivery | undefined
@@ -113,9 +127,19 @@ export class Owner<Launch> {
     return [...rows].sort((a, b) => (a.agent < b.agent ? -1 : 1))
   }
 
-  /** Whether some agent of this session is not settled. */
+  /** Whether some agent of this session is not settled. One that cannot be read may be at work. */
   get hasUnsettled(): boolean {
-    return this.#agents.size > 0 || this.#starting > 0
+    return this.#agents.size + this.#starting + this.#unreadable.length > 0
+  }
+
+  /** Mailboxes that cannot be trusted, by generation: kept, shown, and left alone. */
+  get unreadable(): readonly string[] {
+    return this.#unreadable
+  }
+
+  /** Whether each agent that is not settled waits for an answer of this owner. */
+  get areAllAsking(): boolean {
+    return [...this.#agents.values()].every(({ facts }) => facts.assignment.ask !== undefined)
   }
 
   /** Calls back when a row may have changed. Returns its end. */
@@ -160,14 +184,40 @@ export class Owner<Launch> {
    * @throws OperationError - it is not there, or may not be closed now, or did not come to an end
    */
   async close(label: string): Promise<CloseReport> {
-    this.#requireActing('close')
+    return (await this.#find('close', label)).close()
+  }
+
+  /**
+   * Changes the direction of an agent at work, or answers its question.
+   *
+   * @returns what became of it; see `OwnedActor.request`
+   * @throws OperationError - not possible now, or not admitted
+   */
+  async tell(label: string, request: Omit<OwnerRequest, 'id'>): Promise<Told> {
+    const agent = await this.#find(request.kind, label)
+    const id = this.#ports.ids.next()
+    return { id, outcome: await agent.request({ ...request, id }), facts: agent.facts }
+  }
+
+  /**
+   * Looks at an agent: what its process says, and which processes there are. Changes nothing.
+   *
+   * @throws OperationError - it is not there, or cannot be seen now
+   */
+  async inspect(label: string): Promise<Inspection> {
+    return (await this.#find('inspect', label)).inspect()
+  }
+
+  async #find(operation: string, label: string): Promise<OwnedActor> {
+    this.#requireActing(operation)
     const found = [...this.#agents.values()].find((agent) => agent.label === label)
-    if (found === undefined)
-      throw noSuchAgent(
-        label,
-        (await this.rows()).map(({ agent }) => agent),
-      )
-    return found.close()
+    if (found !== undefined) return found
+    const rows = await this.rows()
+    throw noSuchAgent(
+      operation,
+      label,
+      rows.map(({ agent }) => agent),
+    )
   }
 
   /**
@@ -214,6 +264,7 @@ export class Owner<Launch> {
 
   async #tryToAct(): Promise<void> {
     const answer = await takeLease(this.#leasePlace(), this.#ports.runtime)
+    this.#hindrance = answer.outcome === 'held' ? undefined : answer.outcome
     if (answer.outcome !== 'held') return
     this.#lease = answer.number
     await this.#act()
@@ -232,7 +283,7 @@ export class Owner<Launch> {
 
   /** Takes up everything there is, from the mailboxes alone. */
   async #takeUp(): Promise<void> {
-    const { fs, root, clock, observation, host, runner, liveAgentsMax } = this.#ports
+    const { fs, ids, root, clock, observation, host, runner, liveAgentsMax } = this.#ports
     sweepStarting(fs, this.#paths)
     finishSettled(fs, root, this.#paths)
     // Agents fail independently: only when they fail faster than one each in five seconds something is wrong here.
@@ -241,17 +292,23 @@ export class Owner<Launch> {
     this.#delivery = new Delivery({
       fs,
       clock,
+      ids,
       root,
       host,
       observation,
-      onDelivered: (generation) => this.#agents.get(generation)?.tell({ type: 'delivered' }),
+      onDelivered: ({ generation, ask }) => {
+        if (ask === undefined) this.#agents.get(generation)?.tell({ type: 'delivered' })
+      },
     })
     this.#ends.push(runner.onChange(() => this.refresh()))
     this.#role = 'acting'
+    const unreadable: string[] = []
+    this.#unreadable = unreadable
     for (const name of ownNames(fs, this.#paths.directory)) {
       const generation = readGeneration(fs, generationPaths(this.#paths.directory, name))
       if (typeof generation === 'object' && generation.identity.owner === this.#ports.session)
         await this.#adopt(generation)
+      else if (generation !== 'absent') unreadable.push(name)
     }
   }
 
@@ -282,7 +339,7 @@ export class Owner<Launch> {
       owner: this.#paths,
       lease: this.#lease,
       signal,
-      offer: (report) => this.#delivery?.offer(report),
+      offer: (generation, reports) => this.#delivery?.offer(generation, reports),
       changed: (generation, facts) => this.#changed(generation, facts),
     }
   }
@@ -357,24 +414,56 @@ export class Owner<Launch> {
 
   #requireActing(operation: string): void {
     if (this.#role === 'acting') return
+    const { message, nextAction } = hindrances[
+      this.#role === 'stopped' ? 'stopped' : (this.#hindrance ?? 'failed')
+    ](this.#paths.lease)
     throw new OperationError({
       category: 'agent_busy',
       operation,
       stage: 'lease',
-      message:
-        'Another window has this session open and acts for it; here its agents are only shown.',
-      nextAction: 'Use the other window, or close it: this one takes over by itself soon after.',
+      message,
+      nextAction,
       rollbackOccurred: false,
     })
   }
 }
 
+type Hindrance = 'elsewhere' | 'unreadable' | 'failed' | 'stopped'
+
+/** Why a process may only look, and what helps. */
+const hindrances: Readonly<
+  Record<Hindrance, (lease: string) => { readonly message: string; readonly nextAction: string }>
+> = {
+  elsewhere: () => ({
+    message:
+      'Another window has this session open and acts for it; here its agents are only shown.',
+    nextAction: 'Use the other window, or close it: this one takes over by itself soon after.',
+  }),
+  unreadable: (lease) => ({
+    message: `Who acts for this session cannot be read: a file in ${lease} is not a private file of ours, or damaged.`,
+    nextAction: `Set its mode to 600, or remove it when no other window has this session open.`,
+  }),
+  failed: () => ({
+    message:
+      'The agents of this session could not be taken up; it is tried again every few seconds.',
+    nextAction: 'Free disk space or file handles if they are short, then try again.',
+  }),
+  stopped: () => ({
+    message: 'This session is being closed.',
+    nextAction: 'Open it again; its agents go on meanwhile.',
+  }),
+}
+
 /** A label nobody here has, with those that somebody has. */
-export function noSuchAgent(label: string, labels: readonly string[]): OperationError {
+export function noSuchAgent(
+  operation: string,
+  label: string,
+  labels: readonly string[],
+): OperationError {
   const none = 'This session has no agents now.'
   return new OperationError({
     category: 'target_not_found',
-    operation: 'close',
+    operation,
     stage: 'target',
     message: `There is no agent called ${label} here.`,
     nextAction: labels.length === 0 ? none : `Use one of: ${labels.join(', ')}.`,

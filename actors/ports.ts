@@ -1,4 +1,5 @@
 import type {
+  AskRecord,
   FailureRecord,
   GenerationFile,
   GenerationPaths,
@@ -70,7 +71,15 @@ export interface AgentRunner<Launch = unknown> {
   onChange(listener: () => void): () => void
 }
 
-/** A result on its way to its owner: what is told, and the full identity by which it is recognised later. */
+/** What an owner is told of an agent, with the full identity by which it is recognised later. */
+export type Report = ResultReport | QuestionReport
+
+/** A question that waits for its owner's answer. */
+export interface QuestionReport {
+  readonly generation: GenerationFile
+  readonly ask: AskRecord
+}
+
 export interface ResultReport {
   readonly generation: GenerationFile
   readonly conclusion: ResultRecord | FailureRecord
@@ -81,6 +90,8 @@ export interface ResultReport {
 /** What identifies one delivery. A partial match proves nothing. */
 export interface DeliveryIdentity extends Identity {
   readonly request: string
+  /** The question, where it is one. */
+  readonly ask?: string
 }
 
 /**
@@ -92,7 +103,7 @@ export interface OwnerHost {
   /** Whether a message sent in this very tick would start a turn, and not wait in a queue of the host. */
   isIdle(): boolean
   /** Checks once more that the host is idle and hands it one message with all reports, in one tick. */
-  trySend(reports: readonly ResultReport[]): 'sent' | 'busy'
+  trySend(reports: readonly Report[]): 'sent' | 'busy'
   /** Which of these are in the host's durable history, whole and with their full identity. */
   seen(identities: readonly DeliveryIdentity[]): Promise<readonly DeliveryIdentity[]>
   /** Calls back, never from inside a host event, when any of the above may have changed. Returns its end. */
@@ -110,8 +121,17 @@ export type RunEnd =
 export interface AgentHost {
   /** Starts a turn with this text, unless the host is busy. */
   tryStart(text: string): 'sent' | 'busy'
+  /**
+   * Puts a text before the model at its next step, in the run that goes on. It may come to nothing if that run ends
+   * first: what the model has really been shown is told by `onShown`.
+   */
+  steer(text: string, request: string): 'sent' | 'idle'
+  /** Calls back, never from inside a host event, when the model has been shown the steer of a request. */
+  onShown(listener: (request: string) => void): () => void
   /** Whether no run goes on and none is about to start again. */
   isIdle(): boolean
+  /** Whether a person sits before this session, who could go on after stopping a run. */
+  readonly hasPerson: boolean
   /** Stops the current run, if there is one. */
   abort(): void
   usage(): Usage

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { AgentRecord, OwnerRecord } from '../mailbox/index.ts'
 import { fold } from './assignment.ts'
 import type { Presence } from './index.ts'
-import { type AgentFacts, mayClose, type PublicState, row } from './row.ts'
+import { type AgentFacts, mayDo, type PublicState, row } from './row.ts'
 import {
   aClose,
   aClosed,
@@ -63,8 +63,10 @@ describe('a row', () => {
         it(`is ${state}: ${situation}, ${presence}, ${told}`, () =>
           assert.equal(row(facts).state, state))
         it(`offers what is accepted: ${situation}, ${presence}, ${told}`, () => {
-          const mayBeClosed = mayClose(facts) === true
-          assert.deepEqual(row(facts).actions, mayBeClosed ? ['close'] : [])
+          const mayBeClosed = mayDo('close', facts) === true
+          assert.equal(row(facts).actions.includes('close'), mayBeClosed)
+          for (const action of ['steer', 'reply', 'inspect', 'close'] as const)
+            assert.equal(row(facts).actions.includes(action), mayDo(action, facts) === true)
           const isWaiting = concluded.has(situation) && !delivered
           assert.equal(mayBeClosed, !isWaiting && presence !== 'unknown')
         })
@@ -92,7 +94,7 @@ describe('a refusal to close', () => {
     ['an unknown process', factsOf([aTask()], [], 'unknown', false), 'target_ambiguous'],
   ] as const)
     it(`for ${what} names the agent, why, and what to do`, () => {
-      const refusal = mayClose(facts)
+      const refusal = mayDo('close', facts)
       assert.ok(refusal !== true)
       assert.equal(refusal.category, category)
       assert.match(refusal.why, /\ba\b/)

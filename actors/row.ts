@@ -1,11 +1,11 @@
-import type { GenerationFile, ReadyFile } from '../mailbox/index.ts'
+import { type Activity, type GenerationFile, limits, type ReadyFile } from '../mailbox/index.ts'
 import type { Assignment } from './assignment.ts'
 import type { Presence } from './ports.ts'
 
 /** What a person or model sees of an agent. `starting` is how a person is shown a settling start. */
 export type PublicState = 'working' | 'blocked' | 'settling' | 'unknown' | 'lost'
 
-export type Action = 'close'
+export type Action = 'steer' | 'reply' | 'inspect' | 'close'
 
 /** All that is known of one agent, from its records and from fresh evidence. */
 export interface AgentFacts {
@@ -15,6 +15,8 @@ export interface AgentFacts {
   readonly presence: Presence
   /** Its result is in the owner's history. */
   readonly delivered: boolean
+  /** What the agent says it does; advice only. */
+  readonly activity?: Activity
   readonly cleanupError?: string
   readonly diagnostic?: string
 }
@@ -33,7 +35,7 @@ export function row(facts: AgentFacts): Row {
     agent: facts.generation.identity.label,
     state: publicState(facts),
     starting: isStarting(facts),
-    actions: mayClose(facts) === true ? ['close'] : [],
+    actions: agentActions.filter((action) => mayDo(action, facts) === true),
     facts,
   }
 }
@@ -60,20 +62,93 @@ export interface ActionRefusal {
   readonly next: string
 }
 
-/** The check behind `close`: what lists offer is what the action accepts. */
-export function mayClose(facts: AgentFacts): true | ActionRefusal {
-  const { label } = facts.generation.identity
-  if (facts.assignment.conclusion !== undefined && !facts.delivered)
-    return {
-      category: 'agent_busy',
-      why: `${label} has a result that has not been delivered yet`,
-      next: 'End your turn: the result arrives by itself and the agent is closed then.',
-    }
-  if (facts.presence === 'unknown')
-    return {
-      category: 'target_ambiguous',
-      why: `it cannot be proved whether the process of ${label} runs`,
-      next: 'List agents again later; close works once its process can be seen or is proven gone.',
-    }
+type Check = (facts: AgentFacts) => true | ActionRefusal
+
+const waitForResult = 'End your turn: the result arrives by itself and the agent is closed then.'
+
+const isProven: Check = ({ generation, presence }) =>
+  presence === 'unknown'
+    ? {
+        category: 'target_ambiguous',
+        why: `it cannot be proved whether the process of ${generation.identity.label} runs`,
+        next: 'List agents again later; it can be used once its process can be seen or is proven gone.',
+      }
+    : true
+
+const hasNoResult: Check = ({ generation, assignment, delivered }) =>
+  assignment.conclusion !== undefined && !delivered
+    ? {
+        category: 'agent_busy',
+        why: `${generation.identity.label} has a result that has not been delivered yet`,
+        next: waitForResult,
+      }
+    : true
+
+const isLive: Check = ({ generation, presence }) =>
+  presence === 'lost'
+    ? {
+        category: 'agent_busy',
+        why: `the process of ${generation.identity.label} is gone`,
+        next: 'Close it, then delegate again.',
+      }
+    : true
+
+const isAtWork: Check = ({ generation, assignment }) =>
+  assignment.phase === 'active'
+    ? true
+    : {
+        category: 'agent_busy',
+        why: `${generation.identity.label} has no work that goes on (${assignment.phase})`,
+        next: 'List agents to see what can be done with it.',
+      }
+
+const asksNothing: Check = ({ generation, assignment }) =>
+  assignment.ask === undefined
+    ? true
+    : {
+        category: 'agent_busy',
+        why: `${generation.identity.label} waits for an answer to its question`,
+        next: 'Answer it with reply, or close the agent.',
+      }
+
+const asks: Check = ({ generation, assignment }) =>
+  assignment.ask !== undefined
+    ? true
+    : {
+        category: 'agent_busy',
+        why: `${generation.identity.label} asks nothing now`,
+        next: 'Use steer to change its direction, or wait for its question.',
+      }
+
+const hasRoomForSteers: Check = ({ generation, assignment }) => {
+  const waiting = [...assignment.requests.values()].filter(
+    (outcome) => outcome === 'pending',
+  ).length
+  return waiting < limits.unacknowledgedSteersMax
+    ? true
+    : {
+        category: 'agent_busy',
+        why: `${generation.identity.label} has not answered ${waiting} requests yet`,
+        next: 'Wait until it has taken them.',
+      }
+}
+
+/** What each action needs, in the order it is told. Lists offer what passes; the action itself checks the same. */
+const needs: Readonly<Record<Action, readonly Check[]>> = {
+  steer: [hasNoResult, isProven, isLive, isAtWork, asksNothing, hasRoomForSteers],
+  reply: [hasNoResult, isProven, isLive, isAtWork, asks],
+  inspect: [isProven, isLive],
+  close: [hasNoResult, isProven],
+}
+
+/** Whether an action is possible now, and if not, why and what is. */
+export function mayDo(action: Action, facts: AgentFacts): true | ActionRefusal {
+  for (const check of needs[action]) {
+    const verdict = check(facts)
+    if (verdict !== true) return verdict
+  }
   return true
 }
+
+/** Every action, in the order it is offered. */
+const agentActions = Object.keys(needs) as readonly Action[]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ErrorCategory, OperationError } from './index.ts'
-import { automaticLabel } from './start.ts'
+import { automaticLabel } from './start-claims.ts'
 import {
   assertNothingIsLeft,
   cannotStart,

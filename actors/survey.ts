@@ -6,6 +6,7 @@ import {
   type OwnerPaths,
   ownNames,
   type Processes,
+  readActivity,
   readGeneration,
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
@@ -38,12 +39,14 @@ function surveyed(
   while (state === 'more') state = mailbox.look()
   if (state === 'gone') return undefined
   const { ready, assignment, diagnostic, placement } = mailbox
+  const activity = readActivity(fs, paths)
   return row({
     generation,
     assignment,
     presence: presenceIn(processes, placement),
     delivered: false,
     ...(ready && { ready }),
+    ...(activity && { activity }),
     ...(diagnostic !== undefined && { diagnostic }),
   })
 }

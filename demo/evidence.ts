@@ -79,7 +79,7 @@ export function delivered(sessionFile: string): string[] {
   if (!existsSync(sessionFile)) return [] // the host writes it with its first answer
   return readFileSync(sessionFile, 'utf8')
     .split('\n')
-    .filter((line) => line.includes('"drover-result"'))
+    .filter((line) => line.includes('"drover-mail"'))
     .map((line) => JSON.parse(line))
     .filter((entry) => entry.type === 'custom_message')
     .flatMap((entry) =>

@@ -99,7 +99,7 @@ export const rejected = (id: string): RejectedRecord => ({
 export const ask = (id: string): AskRecord => ({
   ...answering(id),
   kind: 'ask',
-  question: 'which?',
+  text: 'which?',
 })
 export const result = (id: string, text = 'done'): ResultRecord => ({
   ...answering(id),

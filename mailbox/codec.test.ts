@@ -153,7 +153,7 @@ const anyAgentRecord = fc.oneof(
     { ...answer, kind: kind('ack'), accepted: kind(false), code: rejectionCode, message: text },
     {},
   ),
-  withSome({ ...answer, kind: kind('ask'), question: text }, {}),
+  withSome({ ...answer, kind: kind('ask'), text }, {}),
   withSome(
     { ...answer, kind: kind('result'), text },
     { whole: record({ file: path, bytes: count }), usage },

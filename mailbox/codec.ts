@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { refusalReasonCharsMax } from './limits.ts'
 import type {
   AgentRecord,
+  Attachment,
   ClaimFile,
   GenerationFile,
   Identity,
@@ -57,14 +58,21 @@ const usage: z.ZodType<Usage> = z.strictObject({
   costUsd: z.number().min(0).optional(),
 })
 
+const attachment: z.ZodType<Attachment> = z.strictObject({
+  path,
+  bytes: count,
+  text: z.string().optional(),
+})
+const message = { text, files: z.array(attachment).max(64).optional() }
+
 const envelope = { protocol: version, id, identity, at: count }
 const owned = { ...envelope, lease: z.int().min(1) }
 
 const ownerRecord: z.ZodType<OwnerRecord> = z.discriminatedUnion('kind', [
-  z.strictObject({ ...owned, kind: z.literal('task'), text }),
+  z.strictObject({ ...owned, kind: z.literal('task'), ...message }),
   z.strictObject({ ...owned, kind: z.literal('placed'), placement }),
-  z.strictObject({ ...owned, kind: z.literal('steer'), text }),
-  z.strictObject({ ...owned, kind: z.literal('reply'), ask: id, text }),
+  z.strictObject({ ...owned, kind: z.literal('steer'), ...message }),
+  z.strictObject({ ...owned, kind: z.literal('reply'), ask: id, ...message }),
   z.strictObject({
     ...owned,
     kind: z.literal('close'),
@@ -93,11 +101,12 @@ const agentRecord: z.ZodType<AgentRecord> = z.discriminatedUnion('kind', [
       message: text,
     }),
   ]),
+  z.strictObject({ ...envelope, kind: z.literal('consumed'), request }),
   z.strictObject({
     ...envelope,
     kind: z.literal('ask'),
     request,
-    question: text,
+    ...message,
   }),
   z.strictObject({
     ...envelope,
@@ -111,7 +120,14 @@ const agentRecord: z.ZodType<AgentRecord> = z.discriminatedUnion('kind', [
     ...envelope,
     kind: z.literal('failure'),
     request,
-    code: z.enum(['empty_result', 'model_error', 'session_replaced', 'refused', 'internal']),
+    code: z.enum([
+      'empty_result',
+      'model_error',
+      'session_replaced',
+      'interrupted',
+      'refused',
+      'internal',
+    ]),
     message: text,
     usage: usage.optional(),
   }),

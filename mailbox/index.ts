@@ -1,3 +1,4 @@
+export { type Activity, readActivity } from './activity.ts'
 export {
   type Admission,
   Outbox,
@@ -63,6 +64,6 @@ export { systemProcesses } from './process-identity.ts'
 export type * from './record.ts'
 export { protocol } from './record.ts'
 export { type Reserve, reserveAt, setReserveAside } from './reserve.ts'
-export { pruneResults } from './results.ts'
-export { isOwnProcess, runtimePresence, startRuntime } from './runtime.ts'
+export { keepText, pruneResults } from './results.ts'
+export { isOwnProcess, isSameProcess, runtimePresence, startRuntime } from './runtime.ts'
 export { trustedAgentDirectory } from './safety.ts'

@@ -393,7 +393,7 @@ const hostileFiles: readonly Hostile[] = [
   { what: 'bad UTF-8', bytes: Buffer.from([0x22, 0xff, 0x22]), reason: /^not-utf8: / },
   {
     what: 'a key that stands twice',
-    bytes: Buffer.from(json.replace('{', '{"question":"x",')),
+    bytes: Buffer.from(json.replace('{', '{"text":"x",')),
     reason: /^duplicate-key: /,
   },
   {

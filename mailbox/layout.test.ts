@@ -139,7 +139,7 @@ for (const backend of backends) {
       const paths = rootPaths(mailbox.root)
       const owner = ownerPaths(paths, 'owner-session')
       const generation = generationPaths(owner.directory, idOf('g'))
-      const { file: _, ready: __, errorLog: ___, ...directories } = generation
+      const { file: _, ready: __, errorLog: ___, activityFile: _____, ...directories } = generation
       const { ballast: ____, ...rootDirectories } = paths
       return {
         ...mailbox,

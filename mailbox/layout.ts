@@ -33,6 +33,7 @@ export interface GenerationPaths {
   readonly agentDrafts: string
   readonly ready: string
   readonly activity: string
+  readonly activityFile: string
   readonly errorLog: string
   readonly quarantine: string
 }
@@ -80,6 +81,7 @@ export function generationPaths(parent: string, generation: string): GenerationP
     agentDrafts: `${directory}/drafts/agent`,
     ready: `${directory}/agent/ready.json`,
     activity: `${directory}/activity`,
+    activityFile: `${directory}/activity/activity.json`,
     errorLog: `${directory}/activity/stderr.log`,
     quarantine: `${directory}/quarantine`,
   }

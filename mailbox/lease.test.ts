@@ -129,7 +129,7 @@ for (const backend of backends) {
       second.end()
     })
 
-    it('is elsewhere when its evidence cannot be read', async () => {
+    it("is nobody's to take when its evidence cannot be read", async () => {
       const { name: _, open } = backend
       const hostile: readonly ((mailbox: Mailbox) => unknown)[] = [
         (m) => m.fs.createSynced(`${m.records}/7`, Buffer.from('{"half":')),
@@ -149,7 +149,7 @@ for (const backend of backends) {
         machine.end(2)
         assert.equal(readLease(place), 'unreadable')
         assert.deepEqual(await takeLease(placeOf(mailbox, machine, 3), runtimeOf(3)), {
-          outcome: 'elsewhere',
+          outcome: 'unreadable',
         })
         assert.equal(holdsLease(place, runtimeOf(2), 1), false)
         await releaseLease(place, runtimeOf(2))

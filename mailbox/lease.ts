@@ -23,8 +23,10 @@ export interface LeasePlace {
 
 export type LeaseAnswer =
   | { readonly outcome: 'held'; readonly number: number }
-  /** Somebody else holds it, or may: nothing was taken. */
+  /** Somebody else holds it, or was faster: nothing was taken. */
   | { readonly outcome: 'elsewhere'; readonly holder?: Runtime }
+  /** Who has it cannot be read, which proves nothing: nothing was taken. */
+  | { readonly outcome: 'unreadable' }
 
 /**
  * Takes the lease for `runtime`, or says who has it.
@@ -35,7 +37,7 @@ export type LeaseAnswer =
  */
 export async function takeLease(place: LeasePlace, runtime: Runtime): Promise<LeaseAnswer> {
   const now = readLease(place)
-  if (now === 'unreadable') return { outcome: 'elsewhere' }
+  if (now === 'unreadable') return { outcome: 'unreadable' }
   const { number, holder } = now
   if (holder !== undefined) {
     if (holder.nonce === runtime.nonce) {

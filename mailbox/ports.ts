@@ -77,15 +77,24 @@ export interface ProcessIdentity {
 /** `gone` is proof; `unknown` proves nothing and permits nothing. */
 export type ProcessPresence = 'live' | 'gone' | 'unknown'
 
+/** A variable that processes were started with. */
+export interface Mark {
+  readonly variable: string
+  readonly value: string
+}
+
 export interface Processes {
   self(): ProcessIdentity
   /** The identity of a pid of this namespace as it is now. */
   identify(pid: number): ProcessIdentity | undefined
   presence(process: ProcessIdentity): ProcessPresence
-  /** The living processes below one, nearest first. */
-  descendants(process: ProcessIdentity): readonly ProcessIdentity[]
+  /**
+   * The living processes below one, nearest first. With a mark, those are left out that were started with another
+   * value of its variable, and all below them.
+   */
+  descendants(process: ProcessIdentity, mark?: Mark): readonly ProcessIdentity[]
   /** The living processes of ours that were started with this variable in their environment. */
-  marked(variable: string, value: string): readonly ProcessIdentity[]
+  marked(mark: Mark): readonly ProcessIdentity[]
   /** Verifies the identity, then signals. Nothing is sent unless it is proven to be that very process. */
   signal(process: ProcessIdentity, signal: 'SIGTERM' | 'SIGKILL'): 'sent' | 'gone' | 'unknown'
 }

@@ -285,13 +285,15 @@ describe('marked processes', () => {
       sleeper({ OTHER: `DROVER_TEST_MARK=${mark}` }),
     ]
     await until(
-      () => processes.marked('DROVER_TEST_MARK', mark).length > 0,
+      () => processes.marked({ variable: 'DROVER_TEST_MARK', value: mark }).length > 0,
       'its environment can be read',
     )
-    assert.deepEqual(processes.marked('DROVER_TEST_MARK', mark), [ours.identity])
-    assert.deepEqual(processes.marked('DROVER_TEST_MARK', ''), [])
+    assert.deepEqual(processes.marked({ variable: 'DROVER_TEST_MARK', value: mark }), [
+      ours.identity,
+    ])
+    assert.deepEqual(processes.marked({ variable: 'DROVER_TEST_MARK', value: '' }), [])
     for (const { end } of [ours, ...others]) await end()
-    assert.deepEqual(processes.marked('DROVER_TEST_MARK', mark), [])
+    assert.deepEqual(processes.marked({ variable: 'DROVER_TEST_MARK', value: mark }), [])
   })
 })
 

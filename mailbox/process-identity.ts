@@ -58,7 +58,15 @@ function processesOf(table: ProcessTable): Processes {
     },
     identify,
     presence,
-    descendants(top) {
+    descendants(top, mark) {
+      const isAnothers = (pid: number) => {
+        if (mark === undefined) return false
+        const { variable, value } = mark
+        const set = table.environment(pid)?.split('\0') ?? []
+        return set.some(
+          (each) => each.startsWith(`${variable}=`) && each !== `${variable}=${value}`,
+        )
+      }
       if (presence(top) !== 'live') return []
       const parents = new Map<number, number>()
       for (const pid of table.pids()) {
@@ -68,10 +76,10 @@ function processesOf(table: ProcessTable): Processes {
       const below = [top.pid]
       for (const pid of below)
         for (const [child, parent] of parents)
-          if (parent === pid && !below.includes(child)) below.push(child)
+          if (parent === pid && !below.includes(child) && !isAnothers(child)) below.push(child)
       return below.slice(1).flatMap((pid) => identify(pid) ?? [])
     },
-    marked(variable, value) {
+    marked({ variable, value }) {
       const mark = `${variable}=${value}`
       return table
         .pids()

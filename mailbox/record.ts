@@ -44,20 +44,31 @@ interface OwnerEnvelope<Kind extends string> extends Envelope<Kind> {
   readonly lease: number
 }
 
-/** The work. Its id is the request id of the whole assignment. */
-export interface TaskRecord extends OwnerEnvelope<'task'> {
-  readonly text: string
+/** A file that goes with a text: by its canonical path, and whole where it fits. */
+export interface Attachment {
+  readonly path: string
+  readonly bytes: number
+  /** The whole file. Absent where it is not text, or too large. */
+  readonly text?: string | undefined
 }
+
+/** A text from one side to the other. Untrusted: never a path, never a command. */
+interface Message {
+  readonly text: string
+  readonly files?: readonly Attachment[] | undefined
+}
+
+/** The work. Its id is the request id of the whole assignment. */
+export interface TaskRecord extends OwnerEnvelope<'task'>, Message {}
 /** Where the agent was put; the owner may end that process, and no other. */
 export interface PlacedRecord extends OwnerEnvelope<'placed'> {
   readonly placement: Placement
 }
-export interface SteerRecord extends OwnerEnvelope<'steer'> {
-  readonly text: string
-}
-export interface ReplyRecord extends OwnerEnvelope<'reply'> {
+/** A change of direction for work that goes on. */
+export interface SteerRecord extends OwnerEnvelope<'steer'>, Message {}
+/** The answer to one question. */
+export interface ReplyRecord extends OwnerEnvelope<'reply'>, Message {
   readonly ask: string
-  readonly text: string
 }
 /** `withdrawn`: the start did not succeed. `stopped`: everything is ended, undelivered results too. */
 export type CloseReason = 'closed' | 'withdrawn' | 'stopped'
@@ -86,9 +97,13 @@ export interface RejectedRecord extends Envelope<'ack'> {
   readonly message: string
 }
 export type AckRecord = AcceptedRecord | RejectedRecord
-export interface AskRecord extends Envelope<'ask'> {
+/** The model of the agent has been shown a steer: more than that it was accepted. */
+export interface ConsumedRecord extends Envelope<'consumed'> {
   readonly request: string
-  readonly question: string
+}
+/** A question that blocks the assignment until its owner answers. */
+export interface AskRecord extends Envelope<'ask'>, Message {
+  readonly request: string
 }
 /** What an assignment cost, as its host counted it. */
 export interface Usage {
@@ -113,6 +128,7 @@ export type FailureCode =
   | 'empty_result'
   | 'model_error'
   | 'session_replaced'
+  | 'interrupted'
   | 'refused'
   | 'internal'
 export interface FailureRecord extends Envelope<'failure'> {
@@ -133,7 +149,13 @@ export interface ClosedRecord extends Envelope<'closed'> {
   /** Files of results whose reader was closed before they were delivered. */
   readonly kept: readonly string[]
 }
-export type AgentRecord = AckRecord | AskRecord | ResultRecord | FailureRecord | ClosedRecord
+export type AgentRecord =
+  | AckRecord
+  | ConsumedRecord
+  | AskRecord
+  | ResultRecord
+  | FailureRecord
+  | ClosedRecord
 
 export type MailboxRecord = OwnerRecord | AgentRecord
 export type RecordKind = MailboxRecord['kind']

@@ -1,7 +1,23 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { resultKeptDays } from './limits.ts'
-import type { Clock } from './ports.ts'
+import type { Clock, Ids, MailboxFs } from './ports.ts'
+
+/**
+ * Keeps the whole text of a result at `path`, unless it is there.
+ *
+ * Durable: once this resolves, the text survives power loss, whole. A half-written one never has that name.
+ */
+export async function keepText(fs: MailboxFs, ids: Ids, path: string, text: string): Promise<void> {
+  const directory = path.slice(0, path.lastIndexOf('/'))
+  if (fs.entry(path) === undefined) {
+    const draft = `${directory}/draft-${ids.next()}`
+    await fs.createSynced(draft, Buffer.from(text))
+    fs.link(draft, path)
+    await fs.syncDirectory(directory)
+    fs.remove(draft)
+  } else await fs.syncDirectory(directory) // the attempt that made it may have died before its sync
+}
 
 const dayMs = 86_400_000
 

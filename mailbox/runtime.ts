@@ -1,4 +1,4 @@
-import type { Ids, Processes } from './ports.ts'
+import type { Ids, Processes, ProcessIdentity } from './ports.ts'
 import type { Runtime } from './record.ts'
 
 const registryKey = Symbol.for('drover.runtimes')
@@ -28,6 +28,17 @@ export function runtimePresence(
   const presence = processes.presence(process)
   if (presence !== 'live' || process.pid !== processes.self().pid) return presence
   return registry().has(nonce) ? 'live' : 'gone'
+}
+
+/** Whether two identities are of one process, in one of its lives. */
+export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  return (
+    a.host === b.host &&
+    a.boot === b.boot &&
+    a.namespace === b.namespace &&
+    a.pid === b.pid &&
+    a.started === b.started
+  )
 }
 
 /** Whether a runtime is one of this process. */

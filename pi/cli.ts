@@ -10,6 +10,7 @@ import {
   ownerDirectory,
   ownNames,
   rootPaths,
+  systemClock,
   systemIds,
   systemProcesses,
   trustedAgentDirectory,
@@ -76,7 +77,14 @@ async function list(asJson: boolean): Promise<number> {
     console.error(error.message)
     return failed
   }
-  if (asJson) console.log(JSON.stringify(rows.map(listedAgent), undefined, 2))
+  if (asJson)
+    console.log(
+      JSON.stringify(
+        rows.map((row) => listedAgent(row, systemClock.now())),
+        undefined,
+        2,
+      ),
+    )
   else if (rows.length === 0) console.log('No agents.')
   else for (const line of lines(rows)) console.log(line)
   return done

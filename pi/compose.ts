@@ -7,7 +7,6 @@ import {
   type GenerationFile,
   type GenerationPaths,
   type Ids,
-  limits,
   type MailboxFs,
   type Processes,
   pruneResults,
@@ -69,6 +68,8 @@ export interface OwnerPlace {
   readonly sessionFile: string
   readonly rootSession: string
   readonly depth: number
+  readonly recordBytesMax: number
+  readonly liveAgentsMax: number
 }
 
 /** The owner of a session's agents. */
@@ -77,7 +78,7 @@ export async function openOwner(
   gate: HostGate,
   place: OwnerPlace,
 ): Promise<Owner<Launch>> {
-  const headless = new HeadlessRunner(world.processes, world.clock)
+  const headless = new HeadlessRunner(world.fs, world.processes, world.clock)
   const owner = await Owner.open<Launch>({
     ...world,
     ...place,
@@ -86,8 +87,6 @@ export async function openOwner(
     runnerOf: (name) => (name === headless.name ? headless : undefined),
     sessions: new PiSessionStore(world.fs, place.sessionFile),
     build,
-    recordBytesMax: limits.recordBytesDefault,
-    liveAgentsMax: limits.liveAgentsMax,
     startsAtOnce: availableParallelism(),
   })
   pruneResults(world.clock, world.root.results)
@@ -116,6 +115,7 @@ export async function openManaged(
     paths,
     generation,
     host,
+    report: (line) => console.error(line), // the error log of this process; inspect shows its end
     ...(ownAgents && { ownAgents }),
   })
   if (agent === 'leave') host.leave()

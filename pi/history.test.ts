@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import type { DeliveryIdentity } from '../actors/index.ts'
 import { History } from './history.ts'
-import { resultMessageType } from './messages.ts'
+import { mailMessageType } from './messages.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'drover-history-'))
 after(() => rmSync(directory, { recursive: true }))
@@ -33,7 +33,7 @@ const identity = (more: Partial<DeliveryIdentity> = {}): DeliveryIdentity => ({
 
 const entry = (...identities: DeliveryIdentity[]) => ({
   type: 'custom_message',
-  customType: resultMessageType,
+  customType: mailMessageType,
   content: 'told 🐑',
   details: { results: identities.map((one) => ({ identity: one })) },
 })
@@ -96,14 +96,14 @@ describe('the history of an owner', () => {
     const file = newFile()
     const forged = [
       { ...entry(identity()), type: 'message' },
-      { ...entry(identity()), customType: 'other', note: resultMessageType },
+      { ...entry(identity()), customType: 'other', note: mailMessageType },
       { type: 'message', message: { role: 'user', content: JSON.stringify(entry(identity())) } },
       { ...entry(), details: { results: { identity: identity() } } },
       { ...entry(), details: { results: [null, {}, 7] } },
       { ...entry(), details: null },
       null,
     ]
-    writeFileSync(file, [...forged.map(line), `{"broken ${resultMessageType}\n`].join(''))
+    writeFileSync(file, [...forged.map(line), `{"broken ${mailMessageType}\n`].join(''))
     assert.deepEqual(await new History(() => file).seen([identity()]), [])
   })
 

@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, fsync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, fsync, openSync, readSync, writeSync } from 'node:fs'
 import { type DeliveryIdentity, deliveryKey } from '../actors/index.ts'
-import { resultMessageType } from './messages.ts'
+import { mailMessageType } from './messages.ts'
 
 /** Bytes read at once; a session file may have hundreds of megabytes. */
 const chunkBytes = 1 << 20
@@ -46,6 +46,24 @@ export class History {
     }
   }
 
+  /**
+   * Ends a last line that a killed process left without its end: the host would glue what it writes next to it, and
+   * neither would ever be read.
+   */
+  mend(): void {
+    const file = this.#file()
+    if (file === undefined || !existsSync(file)) return
+    const descriptor = openSync(file, 'r+')
+    try {
+      const { size } = fstatSync(descriptor)
+      const last = Buffer.alloc(1)
+      if (size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === 0x0a) return
+      writeSync(descriptor, '\n', size)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+
   #read(descriptor: number): void {
     const { ino, size } = fstatSync(descriptor)
     if (ino !== this.#inode || size < this.#offset) {
@@ -72,10 +90,9 @@ export class History {
   }
 
   #scan(lines: Buffer): void {
-    if (!lines.includes(resultMessageType)) return
+    if (!lines.includes(mailMessageType)) return
     for (const line of lines.toString().split('\n'))
-      if (line.includes(resultMessageType))
-        for (const key of deliveriesIn(line)) this.#found.add(key)
+      if (line.includes(mailMessageType)) for (const key of deliveriesIn(line)) this.#found.add(key)
   }
 }
 
@@ -90,14 +107,26 @@ function deliveriesIn(line: string): string[] {
   const { type, customType, details } = (entry ?? {}) as {
     type?: unknown
     customType?: unknown
-    details?: { results?: unknown }
+    details?: { results?: unknown; questions?: unknown }
   }
-  if (type !== 'custom_message' || customType !== resultMessageType) return []
-  const results = details?.results
-  if (!Array.isArray(results)) return []
-  return results.flatMap((result: { identity?: DeliveryIdentity } | null) =>
-    result?.identity === undefined ? [] : [deliveryKey(result.identity)],
+  if (type !== 'custom_message' || customType !== mailMessageType) return []
+  return [details?.results, details?.questions].flatMap(keysIn)
+}
+
+function keysIn(list: unknown): string[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((item: { identity?: unknown } | null) =>
+    isIdentity(item?.identity) ? [deliveryKey(item.identity)] : [],
   )
+}
+
+const fields = ['generation', 'owner', 'session', 'sessionFile', 'label', 'cwd', 'request']
+
+function isIdentity(value: unknown): value is DeliveryIdentity {
+  if (typeof value !== 'object' || value === null) return false
+  const held = value as Record<string, unknown>
+  const isAsk = held['ask'] === undefined || typeof held['ask'] === 'string'
+  return isAsk && fields.every((field) => typeof held[field] === 'string')
 }
 
 function sync(descriptor: number): Promise<void> {

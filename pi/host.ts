@@ -26,11 +26,15 @@ const preflightMs = 10_000
 const compactionMs = 300_000
 /** After the end of a run the host may begin to compact: it says so within this time, ms. */
 const afterRunMs = 100
+/** After a compaction the host may go on with its run: it begins within this time, ms. */
+const afterCompactionMs = 1_000
 /** Added to a retry's back-off: a run that has not begun again by then is over, ms. */
 const retryMarginMs = 2_000
 
 /** After a session has opened, the prompt it was opened with goes first, ms. */
 const openingMs = 500
+/** Other extensions may take so long to open it; the host says when they are ready, ms. */
+const openingHighestMs = 30_000
 
 /** What keeps the host from being idle although it says it is. */
 type Hold = 'opening' | 'preflight' | 'compaction' | 'after-run' | 'retry' | 'own-message'
@@ -62,8 +66,13 @@ export class HostGate {
     pi.on('agent_end', (event, ctx) => this.#runEnded(event, ctx))
     pi.on('session_before_compact', (_, ctx) => this.#holdFor(ctx, 'compaction', compactionMs))
     pi.on('session_compact', (_, ctx) => {
-      this.#see(ctx)
+      // After an overflow the host goes on with the run it had to stop, a moment later.
+      this.#hold('after-run', afterCompactionMs)
       this.#release('compaction')
+      this.#see(ctx)
+    })
+    pi.on('resources_discover', () => {
+      if (this.#holds.has('opening')) this.#hold('opening', openingMs)
     })
     pi.on('message_end', (_, ctx) => this.#see(ctx))
     pi.on('session_shutdown', () => this.#forget())
@@ -88,9 +97,14 @@ export class HostGate {
     this.#ctx = ctx
   }
 
-  /** Holds messages back for a moment: the session has just opened, and somebody may be about to prompt it. */
+  /** Holds messages back while a session opens, and a moment longer: somebody may be about to prompt it. */
   holdOpening(): void {
-    this.#hold('opening', openingMs)
+    this.#hold('opening', openingHighestMs)
+  }
+
+  /** Whether a run is over and nobody has been told yet. */
+  get hasUntoldEnd(): boolean {
+    return this.#end !== undefined
   }
 
   isIdle(): boolean {
@@ -105,14 +119,30 @@ export class HostGate {
   trySend(message: { customType: string; content: string; details: unknown }): 'sent' | 'busy' {
     if (!this.isIdle()) return 'busy'
     // Until its run has ended nothing else may be sent; a run that never begins is given up after a while.
-    this.#hold('own-message', preflightMs)
     this.#end = undefined
+    this.#hold('own-message', preflightMs, () => {
+      this.#end = {
+        outcome: 'failed',
+        message: 'The host began no run for the message it was given.',
+      }
+    })
     try {
       this.#pi.sendMessage({ ...message, display: true }, { triggerTurn: true })
       return 'sent'
     } catch {
       this.#release('own-message') // the session is being replaced: nothing was taken
       return 'busy'
+    }
+  }
+
+  /** Puts a message before the model at its next step, if a run goes on. */
+  trySteer(message: { customType: string; content: string; details: unknown }): 'sent' | 'idle' {
+    try {
+      if (!this.#isRunning || this.#ctx?.isIdle() !== false) return 'idle'
+      this.#pi.sendMessage({ ...message, display: true }, { deliverAs: 'steer' })
+      return 'sent'
+    } catch {
+      return 'idle' // the session is being replaced
     }
   }
 
@@ -146,12 +176,13 @@ export class HostGate {
     this.#hold(hold, atMostMs)
   }
 
-  #hold(hold: Hold, atMostMs: number): void {
+  #hold(hold: Hold, atMostMs: number, onTimeout: () => void = () => {}): void {
     this.#holds.get(hold)?.()
-    this.#holds.set(
-      hold,
-      this.#clock.background(atMostMs, () => this.#release(hold)),
-    )
+    const end = this.#clock.background(atMostMs, () => {
+      onTimeout()
+      this.#release(hold)
+    })
+    this.#holds.set(hold, end)
   }
 
   #release(hold: Hold): void {
@@ -162,7 +193,7 @@ export class HostGate {
   #runBegan(ctx: ExtensionContext): void {
     this.#isRunning = true
     this.#end = undefined
-    for (const hold of ['preflight', 'retry', 'after-run', 'own-message'] as const)
+    for (const hold of ['preflight', 'compaction', 'retry', 'after-run', 'own-message'] as const)
       this.#release(hold)
     this.#see(ctx)
   }
@@ -243,6 +274,12 @@ export function hostMode(ctx: ExtensionContext): HostMode {
 /** Whether the host takes this thinking level; 0.73.1 would take an unknown one for a part of the model's name. */
 export function hasThinkingLevel(ctx: ExtensionContext, level: string): boolean {
   return level !== 'max' || 'mode' in ctx
+}
+
+/** What the host itself says of the project's trust; 0.73.1 says nothing. */
+export function hostTrust(ctx: ExtensionContext): boolean | undefined {
+  const { isProjectTrusted } = ctx as { isProjectTrusted?: () => boolean }
+  return isProjectTrusted?.call(ctx)
 }
 
 /** The agent directory of this user, as the host sees it. */

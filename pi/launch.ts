@@ -24,6 +24,8 @@ export const serveCommand = 'drover-serve'
 
 /** The tool by which a session has agents. */
 export const agentToolName = 'agent'
+/** The tool by which an agent asks its owner. */
+export const askOwnerToolName = 'ask_owner'
 
 /** What of a definition and its lead decides how an agent's process is started. */
 export interface LaunchPlan extends DefinitionFlags {
@@ -115,8 +117,10 @@ const identityOfTheLead = /^(HERDR_|DROVER_AGENT$|PI_SUBAGENT_ID$)/
 
 export function childEnvironment(own: NodeJS.ProcessEnv, generation: string): NodeJS.ProcessEnv {
   const kept = Object.entries(own).filter(([name]) => !identityOfTheLead.test(name))
+  const options = own['NODE_OPTIONS']?.replace(/--inspect\S*/g, '').trim()
   return {
     ...Object.fromEntries(kept),
+    ...(options !== undefined && { NODE_OPTIONS: options }),
     PI_SUBAGENT_ID: generation,
     [generationVariable]: generation,
   }

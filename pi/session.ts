@@ -3,11 +3,13 @@ import type {
   ExtensionContext,
   SessionShutdownEvent,
 } from '@mariozechner/pi-coding-agent'
-import type { OwnAgents } from '../actors/index.ts'
+import type { ManagedAgent, OwnAgents } from '../actors/index.ts'
 import { openManaged, openWorld, type Serving, type World } from './compose.ts'
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
 import { Delegation } from './lead/delegation.ts'
+import { ActivityLog } from './managed/activity.ts'
+import { registerAskOwnerTool } from './managed/ask-owner-tool.ts'
 import { boundErrorLog } from './managed/error-log.ts'
 import { type Role, roleOf } from './role.ts'
 
@@ -33,6 +35,11 @@ export class DroverSession {
     return this.#serving?.left
   }
 
+  get #agent(): ManagedAgent | undefined {
+    const agent = this.#serving?.agent
+    return agent === 'leave' ? undefined : agent
+  }
+
   async start(ctx: ExtensionContext): Promise<void> {
     this.#gate.see(ctx)
     const session = ctx.sessionManager.getSessionId()
@@ -52,16 +59,19 @@ export class DroverSession {
   }
 
   async end(reason: SessionShutdownEvent['reason']): Promise<void> {
-    const agent = this.#serving?.agent
-    if (agent !== undefined && agent !== 'leave')
+    const agent = this.#agent
+    if (agent !== undefined)
       await (reason === 'quit' || reason === 'reload' ? agent.stop() : agent.replaced())
     for (const end of this.#ends.splice(0)) end()
-    await this.#delegation?.end()
-    this.#world?.end()
-    this.#world = undefined
-    this.#delegation = undefined
-    this.#serving = undefined
-    this.#session = undefined
+    try {
+      await this.#delegation?.end()
+    } finally {
+      this.#world?.end() // or this process would lock itself out of its own session
+      this.#world = undefined
+      this.#delegation = undefined
+      this.#serving = undefined
+      this.#session = undefined
+    }
   }
 
   async #lead(world: World, ctx: ExtensionContext): Promise<void> {
@@ -71,7 +81,7 @@ export class DroverSession {
       depth: 0,
     })
     this.#delegation = delegation
-    registerAgentTool(this.#pi, delegation)
+    registerAgentTool(this.#pi, delegation, ctx)
     this.#gate.holdOpening()
     await delegation.resume(ctx)
   }
@@ -83,17 +93,17 @@ export class DroverSession {
       depth,
       definition: generation.definition,
     })
-    const ownAgents = delegation.mayDelegate(ctx)
-      ? await this.#delegating(delegation, ctx)
-      : undefined
+    const ownAgents = delegation.mayDelegate(ctx) ? this.#delegating(delegation, ctx) : undefined
+    new ActivityLog(this.#pi, world.clock, paths)
     this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
+    registerAskOwnerTool(this.#pi, () => this.#agent)
     this.#serving = await openManaged(world, this.#pi, this.#gate, generation, paths, ownAgents)
   }
 
-  async #delegating(delegation: Delegation, ctx: ExtensionContext): Promise<OwnAgents> {
+  #delegating(delegation: Delegation, ctx: ExtensionContext): OwnAgents {
     this.#delegation = delegation
-    registerAgentTool(this.#pi, delegation)
-    return delegation.owner(ctx)
+    registerAgentTool(this.#pi, delegation, ctx)
+    return delegation.ownAgents
   }
 }
 

@@ -115,7 +115,7 @@ describe('a result with real Pi processes', () => {
     const file = await sessionFile(lead)
     const told = await lead.event(
       (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-result',
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
     )
     assert.match(JSON.stringify(told), /There are 3 files\./)
     await settled(place, [lead])

@@ -126,7 +126,7 @@ describe('a wrong request', () => {
     const file = join(place.project, 'a-file')
     writeFileSync(file, '')
     const wrong: readonly (readonly [Record<string, unknown>, RegExp])[] = [
-      [{ action: 'fly' }, /action is "fly".*\n.*list, delegate, close/],
+      [{ action: 'fly' }, /action is "fly".*\n.*list, delegate, steer, reply, inspect, close/],
       [{}, /action is missing/],
       [{ action: 'delegate', definition: 'scout' }, /task: .*\n.*Fields of delegate/],
       [{ action: 'delegate', definition: 'scout', task: ' \n' }, /task: must not be blank/],

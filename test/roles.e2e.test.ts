@@ -36,7 +36,7 @@ describe('what a process is', () => {
     await fact('two generations live', () => generations(place).length === 2)
     const told = await lead.event(
       (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-result',
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
     )
     assert.match(JSON.stringify(told), /My scout found 3 files\./)
     await settled(place, [lead])
@@ -55,7 +55,7 @@ describe('what a process is', () => {
     lead.prompt('please start')
     const told = await lead.event(
       (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-result',
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
     )
     assert.match(JSON.stringify(told), /I may not delegate\./)
     await settled(place, [lead])

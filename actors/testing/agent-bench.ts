@@ -80,6 +80,7 @@ export class AgentBench {
     const { process, world, paths, generation, host, runtime } = this
     return world.run(
       ManagedAgent.open({
+        report: () => {},
         fs: process.fs,
         clock: process.clock,
         ids: world.machine.ids,
@@ -119,6 +120,7 @@ export class AgentBench {
 
 /** Agents of an agent, as its assignment sees them. */
 export class FakeOwnAgents implements OwnAgents {
+  areAllAsking = false
   hasUnsettled = false
   #listener: () => void = () => {}
 

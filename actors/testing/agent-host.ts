@@ -13,6 +13,10 @@ export class FakeAgentHost implements AgentHost {
   #isRunning = false
   #isBlocked = false
   hasLeft = false
+  hasPerson = false
+  /** What is put before the model comes too late for its run. */
+  losesSteers = false
+  readonly #shown = new Set<(request: string) => void>()
   /** How the next runs end, and after which time; without, they go on until somebody ends them. */
   next: { readonly end: RunEnd; readonly afterMs: number } | undefined
 
@@ -27,6 +31,26 @@ export class FakeAgentHost implements AgentHost {
     this.texts.push(text)
     this.begin()
     return 'sent'
+  }
+
+  steer(text: string, request: string): 'sent' | 'idle' {
+    this.#process.mustLive()
+    if (!this.#isRunning) return 'idle'
+    this.texts.push(text)
+    if (!this.losesSteers) this.show(request)
+    return 'sent'
+  }
+
+  /** The model is shown a steer. */
+  show(request: string): void {
+    queueMicrotask(() => {
+      if (this.#process.isAlive) for (const listener of [...this.#shown]) listener(request)
+    })
+  }
+
+  onShown(listener: (request: string) => void): () => void {
+    this.#shown.add(listener)
+    return () => this.#shown.delete(listener)
   }
 
   /** A run begins, by a message of ours or by a person's. */

@@ -64,6 +64,7 @@ export class AgentProgram {
     const { ids } = machine
     const ownAgents = launch.owns && (await this.#world.own(process, order))
     const managed = await ManagedAgent.open({
+      report: () => {},
       fs,
       clock,
       ids,
@@ -129,7 +130,7 @@ export class AgentProgram {
         identity: generation.identity,
         at: clock.now(),
         request: ids.next(),
-        question: `question ${i}`,
+        text: `question ${i}`,
       })
   }
 

@@ -196,14 +196,20 @@ function processesOf(machine: Machine, self: VirtualProcess): Processes {
     self: () => self.identity,
     identify: (pid) => machine.process(pid)?.identity,
     presence: (wanted) => machine.presence(wanted),
-    descendants(top) {
+    descendants(top, mark) {
       if (machine.presence(top) !== 'live') return []
       const below = machine.living.filter(({ identity }) => identity.pid === top.pid)
       for (const parent of below)
-        below.push(...machine.living.filter((process) => process.parent === parent))
+        below.push(
+          ...machine.living.filter(
+            ({ parent: of, env }) =>
+              of === parent &&
+              (mark === undefined || [undefined, mark.value].includes(env[mark.variable])),
+          ),
+        )
       return below.slice(1).map(({ identity }) => identity)
     },
-    marked: (variable, value) =>
+    marked: ({ variable, value }) =>
       machine.living
         .filter((process) => process !== self && process.env[variable] === value)
         .map(({ identity }) => identity),

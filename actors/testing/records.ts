@@ -4,6 +4,7 @@ import {
   type ClosedRecord,
   type CloseReason,
   type CloseRecord,
+  type ConsumedRecord,
   type FailureRecord,
   type GenerationFile,
   type GenerationPaths,
@@ -105,10 +106,14 @@ export const aRejection = (request: string): RejectedRecord => ({
   code: 'busy',
   message: 'not now',
 })
+export const aConsumed = (name: string): ConsumedRecord => ({
+  ...envelope('consumed', `shown ${name}`),
+  request: idOf(name),
+})
 export const anAsk = (name: string): AskRecord => ({
   ...envelope('ask', name),
   request: idOf('task'),
-  question: name,
+  text: name,
 })
 export const aResult = (text = 'done'): ResultRecord => ({
   ...envelope('result', 'result'),

@@ -39,7 +39,7 @@ export class FakeRunner implements AgentRunner<Fate> {
     if (launch.start === 'cannot-start') throw new Error(`it could not be started: ${launch.says}`)
     const env = { [generationVariable]: generation.identity.generation, RUNNER: this.name }
     const ignoresTerm = launch.ignoresTerm ?? false
-    const child = this.#stage.machine.spawn({ env, ignoresTerm })
+    const child = this.#stage.machine.spawn({ parent: this.#process, env, ignoresTerm })
     for (let command = 0; command < (launch.commands ?? 0); command++)
       this.#stage.machine.spawn({ parent: child, env })
     this.#stage.play(child, order)
@@ -62,10 +62,11 @@ export class FakeRunner implements AgentRunner<Fate> {
     const { process } = placement
     if (process === undefined) return []
     const { processes } = this.#process
+    const mark = { variable: generationVariable, value: generation.identity.generation }
     const found = [
       ...(processes.presence(process) === 'live' ? [process] : []),
-      ...processes.descendants(process),
-      ...processes.marked(generationVariable, generation.identity.generation),
+      ...processes.descendants(process, mark),
+      ...processes.marked(mark),
     ]
     return [...new Map(found.map((each) => [each.pid, each])).values()]
   }

@@ -1,7 +1,17 @@
 import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
-import type { CloseReport, Delegated, Owner, OwnerRole, Row } from '../../actors/index.ts'
+import type {
+  CloseReport,
+  Delegated,
+  Inspection,
+  OwnAgents,
+  Owner,
+  OwnerRole,
+  Row,
+  Told,
+} from '../../actors/index.ts'
 import { noSuchAgent, survey } from '../../actors/index.ts'
-import { limits, ownerPaths } from '../../mailbox/index.ts'
+import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
+import { attach } from '../attachments.ts'
 import { openOwner, type World } from '../compose.ts'
 import { definitionFlags, type HostKnowledge, isGlobalContext } from '../definition-flags.ts'
 import {
@@ -11,8 +21,10 @@ import {
   resolveDefinition,
 } from '../definitions/index.ts'
 import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../host.ts'
-import { agentToolName, headlessLaunch, type Launch } from '../launch.ts'
+import { agentToolName, askOwnerToolName, headlessLaunch, type Launch } from '../launch.ts'
+import { readSettings, type Settings } from '../settings.ts'
 import { invalidRequest } from './errors.ts'
+import { ProjectTrust } from './project-trust.ts'
 
 /** Where a delegating session stands in its tree. */
 export interface Standing {
@@ -27,6 +39,7 @@ export interface DelegateRequest {
   readonly task: string
   readonly label?: string | undefined
   readonly cwd: string
+  readonly files?: readonly string[] | undefined
   readonly timeoutMs?: number | undefined
 }
 
@@ -36,19 +49,31 @@ export interface ListedDefinition {
   readonly [field: string]: unknown
 }
 
+export interface DefinitionList {
+  readonly definitions: readonly ListedDefinition[]
+  readonly diagnostics: readonly string[]
+}
+
+/** Room for all of a record that is not its message: identity, ids, JSON. Generous, so that what fits is admitted. */
+const envelopeBytes = 12_288
+
 /** What a session may delegate, and the owner of what it has delegated, opened when it is first needed. */
 export class Delegation {
   readonly #pi: ExtensionAPI
   readonly #world: World
   readonly #gate: HostGate
   readonly #standing: Standing
+  readonly #trust: ProjectTrust
+  readonly #listeners = new Set<() => void>()
   #owner: Promise<Owner<Launch>> | undefined
+  #opened: Owner<Launch> | undefined
 
   constructor(pi: ExtensionAPI, world: World, gate: HostGate, standing: Standing) {
     this.#pi = pi
     this.#world = world
     this.#gate = gate
     this.#standing = standing
+    this.#trust = new ProjectTrust(world)
   }
 
   /** Takes up what an earlier life of this session left. One that never delegated leaves nothing and opens nothing. */
@@ -61,6 +86,25 @@ export class Delegation {
     return this.#world.fs.entry(directory) !== undefined
   }
 
+  /** The agents this session owns, for an agent that owns some; it has none before it delegates. */
+  get ownAgents(): OwnAgents {
+    const delegation = this
+    return {
+      get hasUnsettled() {
+        return delegation.#opened?.hasUnsettled ?? delegation.#owner !== undefined
+      },
+      get areAllAsking() {
+        return delegation.#opened?.areAllAsking ?? false
+      },
+      closeAll: async () =>
+        (await (await delegation.#owner)?.closeAll()) ?? { closed: [], notClosed: [], kept: [] },
+      onChange: (listener) => {
+        delegation.#listeners.add(listener)
+        return () => delegation.#listeners.delete(listener)
+      },
+    }
+  }
+
   async end(): Promise<void> {
     const owner = await this.#owner?.catch(() => undefined)
     await owner?.stop()
@@ -68,31 +112,57 @@ export class Delegation {
 
   /** @throws OperationError `invalid_request` - the session is kept nowhere, so results could not be brought */
   owner(ctx: ExtensionContext): Promise<Owner<Launch>> {
-    this.#owner ??= this.#open(ctx).catch((error: unknown) => {
-      this.#owner = undefined // the next call tries again
-      throw error
-    })
+    this.#owner ??= this.#open(ctx).then(
+      (owner) => {
+        this.#opened = owner
+        owner.onChange(() => {
+          for (const listener of this.#listeners) listener()
+        })
+        return owner
+      },
+      (error: unknown) => {
+        this.#owner = undefined // the next call tries again
+        throw error
+      },
+    )
     return this.#owner
   }
 
   /** Whether this session may have agents at all. */
   mayDelegate(ctx: ExtensionContext): boolean {
-    return this.#standing.depth < limits.treeDepthMax && this.definitions(ctx).length > 0
+    return this.#standing.depth < limits.treeDepthMax && this.snapshot(ctx).length > 0
   }
 
-  /** The definitions this session may use, as `list` shows them. */
-  definitions(ctx: ExtensionContext): readonly ListedDefinition[] {
-    const { definitions } = this.#roster(ctx)
-    return definitions.map(listed)
+  /** The definitions this session may use, as `list` shows them; whether its project is trusted is asked once. */
+  async definitions(ctx: ExtensionContext): Promise<DefinitionList> {
+    const roster = this.#roster(ctx, await this.#trust.isTrusted(ctx))
+    return {
+      definitions: roster.definitions.map(listed),
+      diagnostics: roster.diagnostics.map(({ path, line, message }) =>
+        line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`,
+      ),
+    }
   }
 
-  async agents(
-    ctx: ExtensionContext,
-  ): Promise<{ readonly rows: readonly Row[]; readonly role: OwnerRole }> {
+  /** The same, as far as it is known without asking anybody: what a session is told when it starts. */
+  snapshot(ctx: ExtensionContext): readonly ListedDefinition[] {
+    return this.#roster(ctx, this.#trust.known(ctx) ?? false).definitions.map(listed)
+  }
+
+  now(): number {
+    return this.#world.clock.now()
+  }
+
+  async agents(ctx: ExtensionContext): Promise<{
+    readonly rows: readonly Row[]
+    readonly role: OwnerRole
+    readonly unreadable: readonly string[]
+  }> {
     const owner = await this.#owner
-    if (owner !== undefined) return { rows: await owner.rows(), role: owner.role }
+    if (owner !== undefined)
+      return { rows: await owner.rows(), role: owner.role, unreadable: owner.unreadable }
     const paths = ownerPaths(this.#world.root, ctx.sessionManager.getSessionId())
-    return { rows: await survey(this.#world, paths), role: 'acting' }
+    return { rows: await survey(this.#world, paths), role: 'acting', unreadable: [] }
   }
 
   /** @throws OperationError - nothing was started, or it was undone */
@@ -101,9 +171,11 @@ export class Delegation {
     signal: AbortSignal | undefined,
     ctx: ExtensionContext,
   ): Promise<Delegated> {
-    const launch = this.#launch(request.definition, request.cwd, ctx)
-    const owner = await this.owner(ctx)
+    const trusted = await this.#trust.isTrusted(ctx)
+    const launch = this.#launch(request.definition, request.cwd, trusted, ctx)
     const { definition, task, label, cwd, timeoutMs = limits.startBudgetMs } = request
+    const files = this.#attach('delegate', task, request.files, ctx)
+    const owner = await this.owner(ctx)
     const order = {
       definition,
       task,
@@ -111,15 +183,63 @@ export class Delegation {
       timeoutMs,
       launch,
       ...(label !== undefined && { label }),
+      ...(files.length > 0 && { files }),
     }
     return owner.delegate(order, signal ?? new AbortController().signal)
   }
 
   /** @throws OperationError - see `Owner.close` */
   async close(label: string, ctx: ExtensionContext): Promise<CloseReport> {
-    if (!this.#hasDelegated(ctx)) throw noSuchAgent(label, [])
-    const owner = await this.owner(ctx)
-    return owner.close(label)
+    return (await this.#existing('close', label, ctx)).close(label)
+  }
+
+  /** @throws OperationError - see `Owner.tell` */
+  async tell(
+    kind: 'steer' | 'reply',
+    {
+      agent,
+      message,
+      files: names,
+    }: { agent: string; message: string; files?: readonly string[] | undefined },
+    ctx: ExtensionContext,
+  ): Promise<Told> {
+    const owner = await this.#existing(kind, agent, ctx)
+    const files = this.#attach(kind, message, names, ctx)
+    return owner.tell(agent, { kind, text: message, ...(files.length > 0 && { files }) })
+  }
+
+  /** @throws OperationError - see `Owner.inspect` */
+  async inspect(label: string, ctx: ExtensionContext): Promise<Inspection> {
+    return (await this.#existing('inspect', label, ctx)).inspect(label)
+  }
+
+  async #existing(operation: string, label: string, ctx: ExtensionContext): Promise<Owner<Launch>> {
+    if (!this.#hasDelegated(ctx)) throw noSuchAgent(operation, label, [])
+    return this.owner(ctx)
+  }
+
+  /** @throws OperationError `invalid_request` - a file that cannot go along, and why */
+  #attach(
+    operation: string,
+    text: string,
+    names: readonly string[] | undefined,
+    ctx: ExtensionContext,
+  ): readonly Attachment[] {
+    if (names === undefined) return []
+    const { inlineAttachmentLimitBytes, mailboxPayloadLimitBytes } = this.#settings(ctx)
+    const files = attach(names, {
+      cwd: ctx.cwd,
+      inlineBytesMax: inlineAttachmentLimitBytes,
+      recordBytes: (chosen) => envelopeBytes + Buffer.byteLength(JSON.stringify({ text, chosen })),
+      recordBytesMax: mailboxPayloadLimitBytes,
+    })
+    if ('problem' in files) throw invalidRequest(operation, files.problem, files.next)
+    return files
+  }
+
+  #settings(ctx: ExtensionContext): Settings {
+    const { agentDirectory } = this.#world
+    return readSettings({ agentDirectory, cwd: ctx.cwd, projectTrusted: false }).settings
   }
 
   #open(ctx: ExtensionContext): Promise<Owner<Launch>> {
@@ -132,11 +252,16 @@ export class Delegation {
       )
     const { rootSession, depth } = this.#standing
     const session = ctx.sessionManager.getSessionId()
-    return openOwner(this.#world, this.#gate, { session, sessionFile, rootSession, depth })
+    const { mailboxPayloadLimitBytes, liveAgentsMax } = this.#settings(ctx)
+    return openOwner(this.#world, this.#gate, {
+      ...{ session, sessionFile, rootSession, depth },
+      recordBytesMax: mailboxPayloadLimitBytes,
+      liveAgentsMax,
+    })
   }
 
-  #launch(name: string, cwd: string, ctx: ExtensionContext): Launch {
-    const resolved = resolveDefinition(this.#roster(ctx), name)
+  #launch(name: string, cwd: string, trusted: boolean, ctx: ExtensionContext): Launch {
+    const resolved = resolveDefinition(this.#roster(ctx, trusted), name)
     if (!('definition' in resolved))
       throw invalidRequest(
         'delegate',
@@ -189,11 +314,11 @@ export class Delegation {
   }
 
   /** What is allowed here: all of it for a lead; for an agent the enabled leaves its definition names. */
-  #roster(ctx: ExtensionContext): Roster {
+  #roster(ctx: ExtensionContext, projectTrusted: boolean): Roster {
     const roster = readRoster({
       agentDirectory: this.#world.agentDirectory,
       cwd: ctx.cwd,
-      projectTrusted: false,
+      projectTrusted,
     })
     const { definition: own } = this.#standing
     if (own === undefined) return roster
@@ -210,7 +335,7 @@ export class Delegation {
 
 /** Tools of ours that an agent has whatever its definition limits. */
 const ownTools = ({ agents = [] }: Definition): readonly string[] =>
-  agents.length === 0 ? [] : [agentToolName]
+  agents.length === 0 ? [askOwnerToolName] : [askOwnerToolName, agentToolName]
 
 function listed(definition: Definition): ListedDefinition {
   const {

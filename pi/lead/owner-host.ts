@@ -1,7 +1,7 @@
-import type { DeliveryIdentity, OwnerHost, ResultReport } from '../../actors/index.ts'
+import type { DeliveryIdentity, OwnerHost, Report } from '../../actors/index.ts'
 import { History } from '../history.ts'
 import type { HostGate } from '../host.ts'
-import { resultMessage } from '../messages.ts'
+import { mailMessage } from '../messages.ts'
 
 /** The host session agents report to. */
 export class PiOwnerHost implements OwnerHost {
@@ -17,8 +17,14 @@ export class PiOwnerHost implements OwnerHost {
     return this.#gate.isIdle()
   }
 
-  trySend(reports: readonly ResultReport[]): 'sent' | 'busy' {
-    return this.#gate.trySend(resultMessage(reports))
+  trySend(reports: readonly Report[]): 'sent' | 'busy' {
+    if (!this.#gate.isIdle()) return 'busy'
+    try {
+      this.#history.mend()
+    } catch {
+      return 'busy' // what cannot be mended cannot be written either
+    }
+    return this.#gate.trySend(mailMessage(reports))
   }
 
   seen(identities: readonly DeliveryIdentity[]): Promise<readonly DeliveryIdentity[]> {

@@ -11,13 +11,28 @@ export type AgentRequest =
       readonly task: string
       readonly label?: string | undefined
       readonly cwd?: string | undefined
+      readonly files?: readonly string[] | undefined
       readonly timeoutMs?: number | undefined
     }
-  | { readonly action: 'close'; readonly agent: string }
+  | {
+      readonly action: 'steer' | 'reply'
+      readonly agent: string
+      readonly message: string
+      readonly files?: readonly string[] | undefined
+    }
+  | { readonly action: 'inspect' | 'close'; readonly agent: string }
 
 const label = z
   .string()
   .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'starts with a-z, then up to 31 of a-z 0-9 _ -')
+
+const files = z.array(z.string().min(1))
+const agent = z.string().min(1)
+const said = {
+  agent,
+  message: z.string().regex(/\S/, 'must not be blank'),
+  files: files.optional(),
+}
 
 const shapes = {
   list: z.strictObject({ action: z.literal('list') }),
@@ -27,13 +42,24 @@ const shapes = {
     task: z.string().regex(/\S/, 'must not be blank'),
     label: label.optional(),
     cwd: z.string().min(1).optional(),
+    files: files.optional(),
     timeoutMs: z.int().min(limits.startBudgetLowestMs).max(limits.startBudgetHighestMs).optional(),
   }),
-  close: z.strictObject({ action: z.literal('close'), agent: z.string().min(1) }),
+  steer: z.strictObject({ action: z.literal('steer'), ...said }),
+  reply: z.strictObject({ action: z.literal('reply'), ...said }),
+  inspect: z.strictObject({ action: z.literal('inspect'), agent }),
+  close: z.strictObject({ action: z.literal('close'), agent }),
 } satisfies Record<AgentRequest['action'], z.ZodType<AgentRequest>>
 
 /** The actions, in the order they are explained. */
-export const actions: readonly AgentRequest['action'][] = ['list', 'delegate', 'close']
+export const actions: readonly AgentRequest['action'][] = [
+  'list',
+  'delegate',
+  'steer',
+  'reply',
+  'inspect',
+  'close',
+]
 
 /**
  * Reads the arguments of one call. Every field must belong to the action.

@@ -1,18 +1,21 @@
 import type { Row } from '../../actors/index.ts'
+import { limits } from '../../mailbox/index.ts'
 
-/** An agent as `list` shows it; absent fields are omitted. */
-export function listedAgent({
-  agent,
-  state,
-  starting,
-  actions,
-  facts,
-}: Row): Record<string, unknown> {
-  const { generation, assignment, ready, cleanupError, diagnostic } = facts
+/**
+ * An agent as `list` shows it; absent fields are omitted.
+ *
+ * @param now milliseconds since the epoch: how long an agent has been silent is advice, and decides nothing
+ */
+export function listedAgent(
+  { agent, state, starting, actions, facts }: Row,
+  now: number,
+): Record<string, unknown> {
+  const { generation, assignment, ready, activity, cleanupError, diagnostic } = facts
   const { identity, definition } = generation
-  const { placement, task } = assignment
+  const { placement, task, ask } = assignment
   const pane = placement?.pane
   const pid = placement?.process?.pid ?? ready?.runtime.process.pid
+  const inactiveMs = activity === undefined ? undefined : Math.max(0, now - activity.at)
   return {
     agent,
     state,
@@ -27,6 +30,13 @@ export function listedAgent({
     owner_session_id: identity.owner,
     agent_definition: definition,
     ...(task && { active_request_id: task.id }),
+    ...(ask && { question: ask.text, ask_id: ask.id }),
+    ...(activity && { last_activity_at: new Date(activity.at).toISOString() }),
+    ...(inactiveMs !== undefined && {
+      inactive_ms: inactiveMs,
+      stale: state === 'working' && inactiveMs >= limits.staleMs,
+    }),
+    ...(activity?.tokens !== undefined && { tokens: activity.tokens }),
     ...(cleanupError !== undefined && { cleanup_error: cleanupError }),
     ...(diagnostic !== undefined && { diagnostic }),
   }

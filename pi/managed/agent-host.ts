@@ -3,8 +3,9 @@ import type { AgentHost, RunEnd } from '../../actors/index.ts'
 import type { Clock, Usage } from '../../mailbox/index.ts'
 import type { HostGate } from '../host.ts'
 
-/** Type of the message that brings an agent its task. */
+/** Types of the messages that bring an agent its task or an answer, and a change of direction. */
 const taskMessageType = 'drover-task'
+const steerMessageType = 'drover-steer'
 
 /** The host session an agent works in. */
 export class PiAgentHost implements AgentHost {
@@ -13,6 +14,7 @@ export class PiAgentHost implements AgentHost {
   readonly #gate: HostGate
   readonly #clock: Clock
   readonly #startedMs: number
+  readonly #shownListeners = new Set<(request: string) => void>()
   #turns = 0
   #costUsd = 0
   #leave: () => void = () => {}
@@ -24,6 +26,14 @@ export class PiAgentHost implements AgentHost {
     this.left = new Promise((resolve) => {
       this.#leave = resolve
     })
+    pi.on('message_end', ({ message }) => {
+      if (message.role !== 'custom' || message.customType !== steerMessageType) return
+      const { request } = (message.details ?? {}) as { request?: unknown }
+      if (typeof request !== 'string') return
+      void clock.yield().then(() => {
+        for (const listener of this.#shownListeners) listener(request)
+      })
+    })
     pi.on('turn_end', ({ message }) => {
       this.#turns++
       if (message.role === 'assistant') this.#costUsd += message.usage.cost.total
@@ -34,8 +44,22 @@ export class PiAgentHost implements AgentHost {
     return this.#gate.trySend({ customType: taskMessageType, content: text, details: {} })
   }
 
+  steer(text: string, request: string): 'sent' | 'idle' {
+    const message = { customType: steerMessageType, content: text, details: { request } }
+    return this.#gate.trySteer(message)
+  }
+
+  onShown(listener: (request: string) => void): () => void {
+    this.#shownListeners.add(listener)
+    return () => this.#shownListeners.delete(listener)
+  }
+
+  get hasPerson(): boolean {
+    return this.#gate.ctx?.hasUI === true
+  }
+
   isIdle(): boolean {
-    return this.#gate.isIdle()
+    return this.#gate.isIdle() && !this.#gate.hasUntoldEnd
   }
 
   abort(): void {

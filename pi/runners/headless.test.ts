@@ -47,7 +47,7 @@ class SettledRunner extends HeadlessRunner {
 
 async function harness(): Promise<RunnerHarness<Launch> & { readonly directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), 'drover-headless-'))
-  const runner = new SettledRunner(processes, systemClock)
+  const runner = new SettledRunner(diskFs, processes, systemClock)
   const generations: string[] = []
   return {
     directory,
@@ -77,7 +77,7 @@ async function harness(): Promise<RunnerHarness<Launch> & { readonly directory: 
     until,
     async close() {
       for (const name of generations)
-        for (const left of processes.marked(generationVariable, name))
+        for (const left of processes.marked({ variable: generationVariable, value: name }))
           processes.signal(left, 'SIGKILL')
       rmSync(directory, { recursive: true })
     },

@@ -5,9 +5,11 @@ import {
   type Clock,
   type GenerationPaths,
   limits,
+  type MailboxFs,
   type Placement,
   type Processes,
   type ProcessIdentity,
+  readActivity,
 } from '../../mailbox/index.ts'
 import { generationVariable, type Launch } from '../launch.ts'
 
@@ -17,11 +19,13 @@ const lookMs = 50
 /** Agents as detached processes without a terminal. They outlive their lead and end themselves. */
 export class HeadlessRunner implements AgentRunner<Launch> {
   readonly name = 'headless'
+  readonly #fs: MailboxFs
   readonly #processes: Processes
   readonly #clock: Clock
   readonly #listeners = new Set<() => void>()
 
-  constructor(processes: Processes, clock: Clock) {
+  constructor(fs: MailboxFs, processes: Processes, clock: Clock) {
+    this.#fs = fs
     this.#processes = processes
     this.#clock = clock
   }
@@ -55,17 +59,23 @@ export class HeadlessRunner implements AgentRunner<Launch> {
     return presence === 'gone' ? 'lost' : presence
   }
 
+  /** What the agent notes of its own work, then what it said on its error output. */
   async capture({ paths }: { readonly paths: GenerationPaths }): Promise<Capture> {
-    return tail(paths.errorLog)
+    const noted = readActivity(this.#fs, paths)?.lines.join('\n') ?? ''
+    return tail(
+      Buffer.concat([Buffer.from(noted === '' ? '' : `${noted}\n`), readLog(paths.errorLog)]),
+    )
   }
 
   async processes({ placement, generation }: AgentPlace): Promise<readonly ProcessIdentity[]> {
     if (placement.process === undefined) return []
+    const mark = { variable: generationVariable, value: generation.identity.generation }
     const isLive = this.#processes.presence(placement.process) === 'live'
     return unique([
       ...(isLive ? [placement.process] : []),
-      ...this.#processes.descendants(placement.process),
-      ...this.#processes.marked(generationVariable, generation.identity.generation),
+      // Agents this agent has started are its children too, but theirs to end: with their own mailbox.
+      ...this.#processes.descendants(placement.process, mark),
+      ...this.#processes.marked(mark),
     ])
   }
 
@@ -139,14 +149,17 @@ function unique(processes: readonly ProcessIdentity[]): ProcessIdentity[] {
   ]
 }
 
-/** The end of a log: so many lines, so many bytes, cut between characters. */
-function tail(file: string): Capture {
-  let bytes: Buffer
+function readLog(file: string): Buffer {
   try {
-    bytes = readFileSync(file)
+    return readFileSync(file)
   } catch {
-    return { lines: [], truncated: false }
+    return Buffer.alloc(0)
   }
+}
+
+/** The end of what was said: so many lines, so many bytes, cut between characters. */
+function tail(bytes: Buffer): Capture {
+  if (bytes.length === 0) return { lines: [], truncated: false }
   const truncated = bytes.length > limits.captureBytesMax
   let from = truncated ? bytes.length - limits.captureBytesMax : 0
   while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++ // the rest of a character that was cut

@@ -1,0 +1,78 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ExtensionContext } from '@mariozechner/pi-coding-agent'
+import type { Clock, Ids, MailboxFs } from '../../mailbox/index.ts'
+import { hostTrust } from '../host.ts'
+import { projectDirectory, readSettings, writeSettings } from '../settings.ts'
+
+/** A model waits while a person thinks; not for ever, ms. */
+const answerWaitMs = 120_000
+
+export interface TrustPorts {
+  readonly fs: MailboxFs
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly agentDirectory: string
+}
+
+/**
+ * Whether what lies in the project's `.pi` folder counts. The host's word where it has one; otherwise the person is
+ * asked once per project, and the answer is kept in Drover's settings. Nobody to ask means no.
+ */
+export class ProjectTrust {
+  readonly #fs: MailboxFs
+  readonly #clock: Clock
+  readonly #ids: Ids
+  readonly #agentDirectory: string
+  #asking: Promise<boolean> | undefined
+
+  constructor({ fs, clock, ids, agentDirectory }: TrustPorts) {
+    this.#fs = fs
+    this.#clock = clock
+    this.#ids = ids
+    this.#agentDirectory = agentDirectory
+  }
+
+  /** What is known without asking; undefined where the person would have to be asked. */
+  known(ctx: ExtensionContext): boolean | undefined {
+    const host = hostTrust(ctx)
+    if (host !== undefined) return host
+    const project = projectOf(ctx.cwd)
+    if (project === undefined) return false // nothing that could be trusted
+    const places = { agentDirectory: this.#agentDirectory, cwd: ctx.cwd, projectTrusted: false }
+    return readSettings(places).trustedProjects[project]
+  }
+
+  async isTrusted(ctx: ExtensionContext): Promise<boolean> {
+    const known = this.known(ctx)
+    if (known !== undefined || !ctx.hasUI) return known ?? false
+    this.#asking ??= this.#ask(ctx).finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #ask(ctx: ExtensionContext): Promise<boolean> {
+    const project = projectOf(ctx.cwd) ?? ctx.cwd
+    const askedMs = this.#clock.monotonic()
+    const answer = await ctx.ui.confirm(
+      'Trust the agent definitions of this project?',
+      `${join(project, '.pi')} defines agents: what they are told and which tools they have. Your answer is kept.`,
+      { timeout: answerWaitMs },
+    )
+    if (this.#clock.monotonic() - askedMs >= answerWaitMs) return false // nobody answered: asked again next time
+    await writeSettings(this.#fs, this.#ids, this.#agentDirectory, (now) => ({
+      ...now,
+      trustedProjects: { ...(now['trustedProjects'] as object | undefined), [project]: answer },
+    }))
+    return answer
+  }
+}
+
+/** The canonical directory of a project that has something of Drover's in its `.pi` folder. */
+function projectOf(cwd: string): string | undefined {
+  const project = projectDirectory(cwd)
+  if (project === undefined) return undefined
+  const isOurs = ['agents', 'drover.json'].some((name) => existsSync(join(project, '.pi', name)))
+  return isOurs ? realpathSync(project) : undefined
+}

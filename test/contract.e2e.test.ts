@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { delivered, generations, hasRecord } from '../demo/evidence.ts'
+import type { PiProcess } from '../demo/pi-process.ts'
+import {
+  delegate,
+  fact,
+  runs,
+  sandbox,
+  sessionFile,
+  settled,
+  startPi,
+  toolAnswers,
+} from './support.ts'
+
+const agentCall = (args: Record<string, unknown>) => ({ name: 'agent', args })
+
+/** What an agent notes of its own work. */
+function activityIn(generation: string): string {
+  const file = join(generation, 'activity/activity.json')
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+
+/** The messages by which the lead was told something. */
+function mails(lead: PiProcess): string[] {
+  return lead.events
+    .filter(({ type }) => type === 'message_end')
+    .map((event) => event['message'] as { customType?: string; content: string })
+    .filter(({ customType }) => customType === 'drover-mail')
+    .map(({ content }) => content)
+}
+
+describe('a question with real Pi processes', () => {
+  it('reaches an idle owner, is answered, and the same assignment completes', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'paint it')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'paint it', calls: [{ name: 'ask_owner', args: { question: 'Red or blue?' } }] },
+      {
+        when: ['cannot go on', 'Red or blue?'],
+        calls: [agentCall({ action: 'reply', agent: 'scout', message: 'Blue.' })],
+      },
+      { when: ['__PI_HERDSMAN_AGENT_V4__:reply:', 'Blue.'], say: 'Painted blue.' },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is told', () => delivered(file).length > 0)
+    await settled(place, [lead])
+    assert.equal(mails(lead).length, 2)
+    assert.match(
+      mails(lead)[0] ?? '',
+      /agent=scout definition=scout asks\n\n\[agent scout cannot go on/,
+    )
+    assert.match(mails(lead)[1] ?? '', /Painted blue\./)
+    const reply = toolAnswers(lead).find(({ details }) => details['action'] === 'reply')
+    assert.equal(reply?.isError, false, reply?.text)
+    await lead.close()
+  })
+
+  it('is shown in the list, refuses a steer, and ends with a close', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'paint it')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'paint it', calls: [{ name: 'ask_owner', args: { question: 'Red or blue?' } }] },
+      { when: 'cannot go on', say: 'I think about it.' },
+      {
+        when: 'please act',
+        calls: [
+          agentCall({ action: 'list' }),
+          agentCall({ action: 'steer', agent: 'scout', message: 'Hurry.' }),
+        ],
+      },
+      { when: 'please close', calls: [agentCall({ action: 'close', agent: 'scout' })] },
+      {
+        when: 'please reply',
+        calls: [agentCall({ action: 'reply', agent: 'scout', message: 'Blue.' })],
+      },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    await fact('the question is told', () => mails(lead).length === 1)
+    await fact('the lead is idle', () => runs(lead) === 2)
+    lead.prompt('please act')
+    await fact('the lead is idle', () => runs(lead) === 3)
+    const answers = toolAnswers(lead)
+    const list = answers.find(({ details }) => details['action'] === 'list')
+    assert.match(list?.text ?? '', /"state": "blocked"/)
+    assert.match(list?.text ?? '', /"question": "Red or blue\?"/)
+    assert.match(list?.text ?? '', /"available_actions": \[\s+"reply",\s+"inspect",\s+"close"\s+\]/)
+    const steer = answers.find(({ text }) => text.includes('waits for an answer'))
+    assert.match(steer?.text ?? '', /^agent_busy: .*\nNext: Answer it with reply/)
+    lead.prompt('please close')
+    await settled(place, [lead])
+    await fact('the lead is idle', () => runs(lead) === 4)
+    lead.prompt('please reply')
+    await fact('the lead is idle', () => runs(lead) === 5)
+    assert.match(toolAnswers(lead).at(-1)?.text ?? '', /^target_not_found: /)
+    await lead.close()
+  })
+
+  it('must be the only call of its turn', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'paint it')] },
+      { when: 'accepted', say: 'At work.' },
+      {
+        when: 'paint it',
+        calls: [
+          { name: 'ask_owner', args: { question: 'Red or blue?' } },
+          { name: 'ls', args: {} },
+        ],
+      },
+      { when: 'must be the only tool call', say: 'I decide by myself: red.' },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is told', () => delivered(file).length > 0)
+    assert.match(mails(lead)[0] ?? '', /I decide by myself: red\./)
+    await settled(place, [lead])
+    await lead.close()
+  })
+
+  it('survives kill -9 of its owner, and is told once', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'paint it')] },
+      { when: 'accepted', hang: true },
+      { when: 'paint it', calls: [{ name: 'ask_owner', args: { question: 'Red or blue?' } }] },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the question is durable', () => hasRecord(place, 'ask'))
+    await lead.kill()
+    place.rules = [{ when: 'cannot go on', say: 'I think about it.' }]
+    const next = startPi(place, { session: file })
+    await fact('the question is told', () => runs(next) === 1)
+    await next.close()
+    const third = startPi(place, { session: file })
+    third.prompt('hello')
+    await fact('the third life answers', () => runs(third) === 1)
+    assert.equal(mails(next).length, 1)
+    assert.equal(mails(third).length, 0)
+    await third.close()
+  })
+})
+
+describe('an agent at work with real Pi processes', () => {
+  it('takes a steer into account, and is inspected without noticing', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('generalist', 'dig')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'dig', calls: [{ name: 'bash', args: { command: 'sleep 2' } }] },
+      {
+        when: 'please steer',
+        calls: [
+          agentCall({ action: 'inspect', agent: 'generalist' }),
+          agentCall({
+            action: 'steer',
+            agent: 'generalist',
+            message: 'Dig left.',
+            files: ['map.txt'],
+          }),
+        ],
+      },
+      {
+        when: ['__PI_HERDSMAN_AGENT_V4__:steer:', 'Dig left.', 'here be dragons'],
+        say: 'Dug left.',
+      },
+    ])
+    place.write('map.txt', 'here be dragons\n')
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the lead is idle', () => runs(lead) === 1)
+    await fact('the agent notes its command', () =>
+      generations(place).some(({ path }) => activityIn(path).includes('bash')),
+    )
+    lead.prompt('please steer')
+    await fact('the result is told', () => delivered(file).length > 0)
+    const inspected = toolAnswers(lead).find(({ details }) => details['action'] === 'inspect')
+    assert.match(inspected?.text ?? '', /^agent=generalist session=\S+ pid=\d+/)
+    assert.match(inspected?.text ?? '', /bash/)
+    assert.equal(inspected?.details['recent_output_truncated'], false)
+    const steered = toolAnswers(lead).find(({ details }) => details['action'] === 'steer')
+    assert.match(String(steered?.details['outcome']), /accepted|consumed/)
+    assert.match(mails(lead)[0] ?? '', /Dug left\./)
+    await settled(place, [lead])
+    await lead.close()
+  })
+
+  it('is given its files, body and limits of its definition', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('mole', 'dig', { files: ['map.txt'] })] },
+      { when: 'accepted', say: 'At work.' },
+      { when: ['dig', 'here be dragons'], calls: [{ name: 'bash', args: { command: 'true' } }] },
+      { when: 'Tool bash not found', say: 'I have no bash.' },
+    ])
+    place.write('map.txt', 'here be dragons\n')
+    mkdirSync(join(place.agentDirectory, 'agents'))
+    writeFileSync(
+      join(place.agentDirectory, 'agents/mole.md'),
+      '---\ndescription: digs\ntools: read\nthinking: off\n---\nYou dig.\n',
+    )
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is told', () => delivered(file).length > 0)
+    assert.match(mails(lead)[0] ?? '', /I have no bash\./)
+    await settled(place, [lead])
+    await lead.close()
+  })
+})
