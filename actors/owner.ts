@@ -30,7 +30,7 @@ import {
   type OwnedAgentPorts,
   type OwnerRequest,
 } from './owned-agent.ts'
-import type { AgentRunner, OwnerHost, SessionStore } from './ports.ts'
+import type { AgentRunner, OwnerHost } from './ports.ts'
 import { type AgentFacts, type Row, row } from './row.ts'
 import { startAgent } from './start.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
@@ -42,7 +42,6 @@ export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
   readonly host: OwnerHost
   /** The runner that new agents are started with. */
   readonly runner: AgentRunner<Launch>
-  readonly sessions: SessionStore
   /** The session that owns. */
   readonly session: string
   /** Session of the lead at the root of the tree; the same for the lead itself. */
@@ -360,12 +359,11 @@ export class Owner<Launch> {
     signal: AbortSignal,
     exists: () => void,
   ): Promise<Delegated> {
-    const { runner, sessions, session, rootSession, depth, build, recordBytesMax } = this.#ports
+    const { runner, session, rootSession, depth, build, recordBytesMax } = this.#ports
     return startAgent(
       {
         ...this.#agentPorts(),
         runner,
-        sessions,
         ownerSession: session,
         rootSession,
         depth: depth + 1,

@@ -141,12 +141,12 @@ export interface AgentHost {
   leave(): void
 }
 
-/** Where sessions of agents are made, before anything is started. */
-export interface SessionStore {
-  /** Chooses id and file of a new session. Touches nothing. */
-  plan(cwd: string): { readonly id: string; readonly file: string }
-  /** Writes the session with nothing but its header, linked to its parent. */
-  write(session: { readonly id: string; readonly file: string }, cwd: string): Promise<void>
-  /** Removes a session in which nobody has spoken; any other stays. */
-  remove(session: { readonly id: string; readonly file: string }): void
+/** The session an agent is to have: new, a copy of another, or one that is taken up again. */
+export interface AgentSession {
+  readonly id: string
+  readonly file: string
+  /** Makes it ready, durable, before anything is started. */
+  write(): Promise<void>
+  /** Takes that back: removes a session in which nobody has spoken; any other stays. */
+  remove(): void
 }

@@ -1,6 +1,6 @@
 import type { Attachment, GenerationFile, Placement, ReadyFile } from '../mailbox/index.ts'
 import type { OwnedAgentPorts } from './owned-agent.ts'
-import type { AgentRunner, SessionStore } from './ports.ts'
+import type { AgentRunner, AgentSession } from './ports.ts'
 import type { AgentFacts } from './row.ts'
 
 /** One task for one new agent. */
@@ -11,6 +11,7 @@ export interface DelegateOrder<Launch> {
   /** Used exactly, where given; otherwise the first free of the definition's name, name-2, name-3, … */
   readonly label?: string
   readonly cwd: string
+  readonly session: AgentSession
   /** Bounds the start alone, ms: from here to the acceptance of the task. */
   readonly timeoutMs: number
   readonly launch: Launch
@@ -27,7 +28,6 @@ export interface Delegated {
 /** What starting an agent needs. */
 export interface StartPorts<Launch> extends OwnedAgentPorts {
   readonly runner: AgentRunner<Launch>
-  readonly sessions: SessionStore
   readonly ownerSession: string
   readonly rootSession: string
   readonly depth: number

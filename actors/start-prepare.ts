@@ -13,6 +13,7 @@ import {
   unclaim,
 } from '../mailbox/index.ts'
 import { OperationError } from './operation-error.ts'
+import type { AgentSession } from './ports.ts'
 import { automaticLabel, claimLabel, claimSession } from './start-claims.ts'
 import { failure, undoAll } from './start-failure.ts'
 import type { DelegateOrder, StartedActor, StartPorts } from './start-ports.ts'
@@ -30,16 +31,16 @@ export async function prepare<Launch>(
   ports: StartPorts<Launch>,
   order: DelegateOrder<Launch>,
 ): Promise<Prepared> {
-  const { fs, root, sessions, ids } = ports
-  const session = sessions.plan(order.cwd)
-  const draft = draftGeneration(ports, order, session)
+  const { fs, root, ids } = ports
+  const { session } = order
+  const draft = draftGeneration(ports, order)
   checkTask(ports, order, draft)
   const name = draft.identity.generation
   let generation = draft
   try {
     await claimSession(ports, draft)
     generation = await claimLabel(ports, order, draft)
-    await sessions.write(session, order.cwd)
+    await session.write()
     const task = taskRecord(ports, order, generation, ids.next())
     const doubt = await create(ports, generation, task)
     return { generation, task, ...(doubt && { doubt }) }
@@ -50,7 +51,7 @@ export async function prepare<Launch>(
       : undoAll(
           () => unclaim(fs, labelClaimPath(root, generation), name),
           () => unclaim(fs, sessionClaimPath(root, session.id), name),
-          () => sessions.remove(session),
+          () => session.remove(),
         )
     if (error instanceof OperationError && cleanupCause === undefined) throw error
     const isUndone = !remains && cleanupCause === undefined
@@ -81,12 +82,13 @@ async function create<Launch>(
 /** Gives a prepared agent its actor, or takes the start back. */
 export async function adopt<Launch>(
   ports: StartPorts<Launch>,
+  { session }: DelegateOrder<Launch>,
   generation: GenerationFile,
 ): Promise<StartedActor> {
   try {
     return await ports.adopt(generation)
   } catch (cause) {
-    const cleanupCause = await undo(ports, generation)
+    const cleanupCause = await undo(ports, session, generation)
     const isUndone = cleanupCause === undefined
     const message = `The agent could not be set up: ${(cause as Error).message}`
     throw failure(isUndone ? 'internal_failure' : 'rollback_failure', 'mailbox', message, {
@@ -102,13 +104,14 @@ export async function adopt<Launch>(
 
 /** Without an actor nobody here would ever take the start back, so it is done at once: nothing runs yet. */
 async function undo<Launch>(
-  { fs, root, owner, sessions }: StartPorts<Launch>,
+  { fs, root, owner }: StartPorts<Launch>,
+  session: AgentSession,
   { identity }: GenerationFile,
 ): Promise<string | undefined> {
   try {
     await settleGeneration(fs, owner, identity.generation)
     finishSettled(fs, root, owner)
-    sessions.remove({ id: identity.session, file: identity.sessionFile })
+    session.remove()
     return undefined
   } catch (error) {
     return (error as Error).message
@@ -118,7 +121,6 @@ async function undo<Launch>(
 function draftGeneration<Launch>(
   { ids, clock, ownerSession, rootSession, depth, build, runner, runtime }: StartPorts<Launch>,
   order: DelegateOrder<Launch>,
-  session: { readonly id: string; readonly file: string },
 ): GenerationFile {
   return {
     protocol,
@@ -126,8 +128,8 @@ function draftGeneration<Launch>(
     identity: {
       generation: ids.next(),
       owner: ownerSession,
-      session: session.id,
-      sessionFile: session.file,
+      session: order.session.id,
+      sessionFile: order.session.file,
       label: order.label ?? automaticLabel(order.definition, 1),
       cwd: order.cwd,
     },

@@ -38,7 +38,7 @@ export async function startAgent<Launch>(
   const deadline = clock.monotonic() + order.timeoutMs - limits.startDiagnosisMs
   const { generation, task, doubt } = await prepare(ports, order)
   const paths = generationPaths(ports.owner.directory, generation.identity.generation)
-  const actor = await adopt(ports, generation)
+  const actor = await adopt(ports, order, generation)
   let stage = 'mailbox'
   try {
     if (doubt !== undefined) throw doubt
@@ -57,7 +57,7 @@ export async function startAgent<Launch>(
     if (facts !== undefined && isAccepted(facts)) return delegated(facts, task, placement)
     throw notAccepted(facts, order.timeoutMs)
   } catch (error) {
-    return withdraw(ports, actor, { generation, task, stage, cause: error as Error })
+    return withdraw(ports, actor, { order, generation, task, stage, cause: error as Error })
   }
 }
 
@@ -82,7 +82,8 @@ function notAccepted(facts: AgentFacts | undefined, timeoutMs: number): Error {
   return new Error(`it did not take the task within ${timeoutMs} ms`)
 }
 
-interface Attempt {
+interface Attempt<Launch> {
+  readonly order: DelegateOrder<Launch>
   readonly generation: GenerationFile
   readonly task: TaskRecord
   readonly stage: string
@@ -96,14 +97,14 @@ interface Attempt {
 async function withdraw<Launch>(
   ports: StartPorts<Launch>,
   actor: StartedActor,
-  { generation, task, stage, cause }: Attempt,
+  { order, generation, task, stage, cause }: Attempt<Launch>,
 ): Promise<Delegated> {
   const { owner, runner } = ports
   const { identity } = generation
   const paths = generationPaths(owner.directory, identity.generation)
   const capture = await runner.capture({ generation, paths }).catch(() => undefined)
   const said = capture?.lines.join('\n').trim()
-  const { outcome, why } = await takeBack(ports, actor, generation)
+  const { outcome, why } = await takeBack(ports, actor, order, generation)
   if (outcome === 'result') {
     const facts = await actor.until(isAccepted, limits.acknowledgementWaitMs, ports.signal)
     if (facts !== undefined)
@@ -130,14 +131,15 @@ async function withdraw<Launch>(
 
 /** Never throws: what fails here must not hide why the start failed. */
 async function takeBack<Launch>(
-  { fs, owner, sessions }: StartPorts<Launch>,
+  { fs, owner }: StartPorts<Launch>,
   actor: StartedActor,
+  { session }: DelegateOrder<Launch>,
   { identity }: GenerationFile,
 ): Promise<Withdrawal> {
   try {
     const withdrawal = await actor.withdraw()
     if (withdrawal.outcome === 'settled' && !generationExists(fs, owner, identity.generation))
-      sessions.remove({ id: identity.session, file: identity.sessionFile })
+      session.remove()
     return withdrawal
   } catch (error) {
     return { outcome: 'open', why: (error as Error).message }

@@ -27,7 +27,6 @@ import { build, type Launch } from './launch.ts'
 import { PiOwnerHost } from './lead/owner-host.ts'
 import { PiAgentHost } from './managed/agent-host.ts'
 import { HeadlessRunner } from './runners/headless.ts'
-import { PiSessionStore } from './sessions.ts'
 
 /** The real world, as the rooms below take it. The one place where concrete parts are chosen. */
 export interface World {
@@ -85,7 +84,6 @@ export async function openOwner(
     host: new PiOwnerHost(gate),
     runner: headless,
     runnerOf: (name) => (name === headless.name ? headless : undefined),
-    sessions: new PiSessionStore(world.fs, place.sessionFile),
     build,
     startsAtOnce: availableParallelism(),
   })

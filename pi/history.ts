@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fstatSync, fsync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsync, openSync, readSync } from 'node:fs'
 import { type DeliveryIdentity, deliveryKey } from '../actors/index.ts'
 import { mailMessageType } from './messages.ts'
+import { lastLineIsTorn, mendLastLine } from './session-file.ts'
 
 /** Bytes read at once; a session file may have hundreds of megabytes. */
 const chunkBytes = 1 << 20
@@ -46,22 +47,10 @@ export class History {
     }
   }
 
-  /**
-   * Ends a last line that a killed process left without its end: the host would glue what it writes next to it, and
-   * neither would ever be read.
-   */
+  /** Ends a line that a killed process left torn, before anything is written behind it. */
   mend(): void {
     const file = this.#file()
-    if (file === undefined || !existsSync(file)) return
-    const descriptor = openSync(file, 'r+')
-    try {
-      const { size } = fstatSync(descriptor)
-      const last = Buffer.alloc(1)
-      if (size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === 0x0a) return
-      writeSync(descriptor, '\n', size)
-    } finally {
-      closeSync(descriptor)
-    }
+    if (file !== undefined && lastLineIsTorn(file)) mendLastLine(file)
   }
 
   #read(descriptor: number): void {

@@ -1,47 +1,78 @@
-import { mkdirSync } from 'node:fs'
-import type { SessionStore } from '../actors/index.ts'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { AgentSession } from '../actors/index.ts'
 import { MailboxError, type MailboxFs } from '../mailbox/index.ts'
 import { planSession } from './host.ts'
+import { lastLineIsTorn, mendLastLine } from './session-file.ts'
 
-/** Sessions of agents, in the host's own folder: header first, so that the agent has an identity before it runs. */
-export class PiSessionStore implements SessionStore {
-  readonly #fs: MailboxFs
-  readonly #parentFile: string
-  readonly #headers = new Map<string, { readonly directory: string; readonly header: object }>()
+/** What a session of an agent says of itself in its header, beside what the host writes there. */
+export interface SessionOrigin {
+  readonly definition: string
+  /** Session id of the owner that had it made. */
+  readonly owner: string
+}
 
-  /** @param parentFile session file of the owner, written into every header */
-  constructor(fs: MailboxFs, parentFile: string) {
-    this.#fs = fs
-    this.#parentFile = parentFile
-  }
+/** A new session: its header alone, so that the agent has an identity before it runs. */
+export function newSession(
+  fs: MailboxFs,
+  cwd: string,
+  parentFile: string,
+  drover: SessionOrigin,
+): AgentSession {
+  const { id, file, header } = planSession(cwd)
+  return made(fs, id, file, () => lineOf({ ...header, parentSession: parentFile, drover }))
+}
 
-  plan(cwd: string): { readonly id: string; readonly file: string } {
-    const { id, file, directory, header } = planSession(cwd)
-    this.#headers.set(id, { directory, header })
-    return { id, file }
-  }
+/** A copy of a saved session under an id of its own: its whole lines, with a header that says what it comes from. */
+export function forkedSession(
+  fs: MailboxFs,
+  cwd: string,
+  sourceFile: string,
+  drover: SessionOrigin,
+): AgentSession {
+  const { id, file, header } = planSession(cwd)
+  return made(fs, id, file, () => {
+    const whole = readFileSync(sourceFile, 'utf8')
+    const lines = whole.slice(0, whole.lastIndexOf('\n') + 1).split('\n')
+    const entries = lines.slice(1).filter((line) => !line.startsWith('{"type":"session"'))
+    return lineOf({ ...header, parentSession: sourceFile, drover }) + entries.join('\n')
+  })
+}
 
-  async write({ id, file }: { readonly id: string; readonly file: string }): Promise<void> {
-    const planned = this.#headers.get(id)
-    if (planned === undefined) throw new Error(`session ${id} was not planned here`)
-    const { directory, header } = planned
-    mkdirSync(directory, { recursive: true })
-    const line = `${JSON.stringify({ ...header, parentSession: this.#parentFile })}\n`
-    await this.#fs.createSynced(file, Buffer.from(line))
-    await this.#fs.syncDirectory(directory)
-    this.#headers.delete(id)
-  }
-
-  remove({ id, file }: { readonly id: string; readonly file: string }): void {
-    this.#headers.delete(id)
-    try {
-      const read = this.#fs.read(file, unspokenBytesMax)
-      if ('bytes' in read && !isSpokenIn(Buffer.from(read.bytes).toString())) this.#fs.remove(file)
-    } catch (error) {
-      if (!(error instanceof MailboxError)) throw error // a leftover without content costs nothing
-    }
+/** A saved session that is taken up again as it is. */
+export function continuedSession(id: string, file: string): AgentSession {
+  return {
+    id,
+    file,
+    async write() {
+      if (lastLineIsTorn(file)) mendLastLine(file)
+    },
+    remove() {}, // it was there before
   }
 }
+
+function made(fs: MailboxFs, id: string, file: string, text: () => string): AgentSession {
+  return {
+    id,
+    file,
+    async write() {
+      const directory = dirname(file)
+      mkdirSync(directory, { recursive: true })
+      await fs.createSynced(file, Buffer.from(text()))
+      await fs.syncDirectory(directory)
+    },
+    remove() {
+      try {
+        const read = fs.read(file, unspokenBytesMax)
+        if ('bytes' in read && !isSpokenIn(Buffer.from(read.bytes).toString())) fs.remove(file)
+      } catch (error) {
+        if (!(error instanceof MailboxError)) throw error // a leftover without content costs nothing
+      }
+    },
+  }
+}
+
+const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
 
 /** A session larger than this has more than its header and settings. */
 const unspokenBytesMax = 65_536

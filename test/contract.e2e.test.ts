@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { delivered, generations, hasRecord } from '../demo/evidence.ts'
+import { delivered, generations, hasRecord, sessionFiles } from '../demo/evidence.ts'
 import type { PiProcess } from '../demo/pi-process.ts'
 import {
   delegate,
@@ -211,5 +211,76 @@ describe('an agent at work with real Pi processes', () => {
     assert.match(mails(lead)[0] ?? '', /I have no bash\./)
     await settled(place, [lead])
     await lead.close()
+  })
+})
+
+describe('a saved session with real Pi processes', () => {
+  it('is taken up again by a new agent with its history, definition and directory', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'remember the milk')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'remember the milk', say: 'I remember.' },
+      { when: 'what was it', say: 'It was the milk.' },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is told', () => delivered(file).length === 1)
+    await settled(place, [lead])
+    const session = String(toolAnswers(lead)[0]?.details['pi_session_id'])
+    const own = /_([0-9a-f-]{36})\.jsonl$/.exec(file)?.[1] ?? ''
+    place.rules = [
+      {
+        when: 'please continue',
+        calls: [
+          agentCall({ action: 'delegate', session, task: 'what was it', label: 'again' }),
+          agentCall({ action: 'delegate', session: own, task: 'x' }),
+          agentCall({
+            action: 'delegate',
+            session: '01a22e3f-0000-7000-8000-000000000000',
+            task: 'x',
+          }),
+          agentCall({ action: 'delegate', session, task: 'x', cwd: '/tmp' }),
+          agentCall({
+            action: 'delegate',
+            definition: 'scout',
+            fork: own,
+            task: 'what was it',
+            label: 'copy',
+          }),
+        ],
+      },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'what was it', say: 'It was the milk.' },
+    ]
+    await lead.close()
+    const next = startPi(place, { session: file })
+    next.prompt('please continue')
+    await fact('both results are told', () => delivered(file).length === 3)
+    await settled(place, [next])
+    const texts = toolAnswers(next).map(({ text }) => text)
+    assert.ok(
+      texts.some((text) => text.startsWith(`agent=again definition=scout session=${session} `)),
+    )
+    assert.ok(
+      texts.some((text) =>
+        /cannot be delegated to itself\.\nNext: Give definition, and this session as fork/.test(
+          text,
+        ),
+      ),
+    )
+    assert.ok(texts.some((text) => /^target_not_found: no saved session has the id/.test(text)))
+    assert.ok(
+      texts.some((text) => /unknown field cwd\.\nNext: Fields of delegate by session/.test(text)),
+    )
+    const files = sessionFiles(place).map((name) => join(place.agentDirectory, 'sessions', name))
+    const continued = readFileSync(files.find((name) => name.includes(session)) ?? '', 'utf8')
+    assert.match(continued, /I remember\.[\s\S]*It was the milk\./)
+    const copy = files
+      .map((name) => readFileSync(name, 'utf8'))
+      .find((text) => text.includes(`"parentSession":"${file}"`) && text.includes('please start'))
+    assert.match(copy ?? '', /"drover":\{"definition":"scout"/)
+    assert.deepEqual(delivered(file).sort(), ['again', 'copy', 'scout'])
+    await next.close()
   })
 })

@@ -24,7 +24,7 @@ import { Machine, type VirtualProcess } from './machine.ts'
 import { FakeOwnerHost } from './owner-host.ts'
 import { FakeRunner } from './runner.ts'
 import { FakeSessionFile } from './session-file.ts'
-import { agentSessions, FakeSessionStore } from './session-store.ts'
+import { agentSessions, fakeSession } from './session-store.ts'
 
 export type OwnerTwist = Partial<OwnerPorts<Fate>>
 export type OrderTwist = Partial<Omit<DelegateOrder<Fate>, 'launch'>>
@@ -208,7 +208,6 @@ export class Lead {
       runnerOf: (name) => (name === runner.name ? runner : undefined),
       host: this.host,
       runner,
-      sessions: new FakeSessionStore(process, () => ids.next()),
       session,
       rootSession: session,
       depth: 0,
@@ -233,6 +232,11 @@ export class Lead {
         task: 'look around',
         cwd: '/project',
         timeoutMs: 60_000,
+        session: fakeSession(
+          this.process,
+          `session-${this.world.machine.ids.next()}`,
+          order.cwd ?? '/project',
+        ),
         ...order,
         launch: fate,
       },

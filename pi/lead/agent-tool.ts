@@ -1,5 +1,3 @@
-import { type Stats, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
 import { Type } from 'typebox'
 import type {
@@ -13,7 +11,7 @@ import { limits } from '../../mailbox/index.ts'
 import { hostMode } from '../host.ts'
 import { agentToolName } from '../launch.ts'
 import type { Delegation, ListedDefinition } from './delegation.ts'
-import { asFailure, failureText, invalidRequest } from './errors.ts'
+import { asFailure, failureText } from './errors.ts'
 import { type AgentRequest, actions, parseRequest } from './request.ts'
 import { listedAgent } from './rows.ts'
 
@@ -32,6 +30,18 @@ const parameters = Type.Object({
     Type.String({
       description:
         'delegate: the whole task. The agent sees nothing of this conversation: name files by path, state what to find or change, and what its answer must contain.',
+    }),
+  ),
+  session: Type.Optional(
+    Type.String({
+      description:
+        'delegate: instead of definition, exact path or full id of a saved session of an agent: it is taken up again, with its definition and directory.',
+    }),
+  ),
+  fork: Type.Optional(
+    Type.String({
+      description:
+        'delegate: exact path or full id of a saved session; the agent works in a copy of it.',
     }),
   ),
   label: Type.Optional(
@@ -160,11 +170,8 @@ async function run(
   switch (request.action) {
     case 'list':
       return list(delegation, ctx)
-    case 'delegate': {
-      const cwd = directory(request.cwd, ctx.cwd)
-      const delegated = await delegation.delegate({ ...request, cwd }, signal, ctx)
-      return delegatedAnswer(delegated, ctx)
-    }
+    case 'delegate':
+      return delegatedAnswer(await delegation.delegate(request, signal, ctx), ctx)
     case 'steer':
     case 'reply':
       return toldAnswer(
@@ -176,27 +183,6 @@ async function run(
       return inspectedAnswer(request.agent, await delegation.inspect(request.agent, ctx))
     case 'close':
       return closedAnswer(request.agent, await delegation.close(request.agent, ctx))
-  }
-}
-
-/** @throws OperationError `invalid_request` - there is no such directory */
-function directory(given: string | undefined, base: string): string {
-  const path = resolve(base, given ?? '.')
-  const found = statIfAny(path)
-  if (found?.isDirectory()) return path
-  const what = found === undefined ? 'does not exist' : 'is not a directory'
-  throw invalidRequest(
-    'delegate',
-    `cwd ${path} ${what}.`,
-    'Give an existing directory, or leave cwd out.',
-  )
-}
-
-function statIfAny(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined // a loop of links, a name too long: no directory in any case
   }
 }
 

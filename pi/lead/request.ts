@@ -12,6 +12,15 @@ export type AgentRequest =
       readonly label?: string | undefined
       readonly cwd?: string | undefined
       readonly files?: readonly string[] | undefined
+      readonly fork?: string | undefined
+      readonly timeoutMs?: number | undefined
+    }
+  | {
+      readonly action: 'delegate'
+      readonly session: string
+      readonly task: string
+      readonly label?: string | undefined
+      readonly files?: readonly string[] | undefined
       readonly timeoutMs?: number | undefined
     }
   | {
@@ -34,16 +43,24 @@ const said = {
   files: files.optional(),
 }
 
+const delegated = {
+  action: z.literal('delegate'),
+  task: z.string().regex(/\S/, 'must not be blank'),
+  label: label.optional(),
+  files: files.optional(),
+  timeoutMs: z.int().min(limits.startBudgetLowestMs).max(limits.startBudgetHighestMs).optional(),
+}
+
+/** Takes up a saved session again: it says where and as what. */
+const bySession = z.strictObject({ ...delegated, session: z.string().min(1) })
+
 const shapes = {
   list: z.strictObject({ action: z.literal('list') }),
   delegate: z.strictObject({
-    action: z.literal('delegate'),
+    ...delegated,
     definition: z.string().regex(/\S/, 'must not be blank'),
-    task: z.string().regex(/\S/, 'must not be blank'),
-    label: label.optional(),
     cwd: z.string().min(1).optional(),
-    files: files.optional(),
-    timeoutMs: z.int().min(limits.startBudgetLowestMs).max(limits.startBudgetHighestMs).optional(),
+    fork: z.string().min(1).optional(),
   }),
   steer: z.strictObject({ action: z.literal('steer'), ...said }),
   reply: z.strictObject({ action: z.literal('reply'), ...said }),
@@ -74,7 +91,8 @@ export function parseRequest(given: unknown): AgentRequest {
       `action is ${JSON.stringify(action) ?? 'missing'}.`,
       `Use one of: ${actions.join(', ')}.`,
     )
-  const shape = shapes[action as AgentRequest['action']]
+  const isBySession = action === 'delegate' && Object.hasOwn(given as object, 'session')
+  const shape = isBySession ? bySession : shapes[action as AgentRequest['action']]
   const parsed = (shape as z.ZodType<AgentRequest>).safeParse(given)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) =>
@@ -82,12 +100,14 @@ export function parseRequest(given: unknown): AgentRequest {
       ? `unknown field ${issue.keys.join(', ')}`
       : `${issue.path.join('.')}: ${issue.message}`,
   )
-  const fields = Object.keys(shape.shape).map((name) =>
-    (shape.shape as Record<string, z.ZodType>)[name]?.isOptional() ? `${name}?` : name,
+  const what =
+    action !== 'delegate' ? action : `delegate by ${isBySession ? 'session' : 'definition'}`
+  throw invalidRequest(action, `${problems.join('; ')}.`, `Fields of ${what}: ${fieldsOf(shape)}.`)
+}
+
+function fieldsOf({ shape }: { readonly shape: Readonly<Record<string, z.ZodType>> }): string {
+  const names = Object.entries(shape).map(([name, field]) =>
+    field.isOptional() ? `${name}?` : name,
   )
-  throw invalidRequest(
-    action,
-    `${problems.join('; ')}.`,
-    `Fields of ${action}: ${fields.join(', ')}.`,
-  )
+  return names.join(', ')
 }
