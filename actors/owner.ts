@@ -320,6 +320,7 @@ export class Owner<Launch> {
       stop: 'drop',
       build: async () => {
         const agent = await OwnedAgent.open(ports, generation)
+        void this.#ports.clock.yield().then(() => this.#agents.get(name)?.tell({ type: 'look' }))
         return (message) => agent.handle(message)
       },
     })

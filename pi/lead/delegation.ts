@@ -379,7 +379,7 @@ export class Delegation {
     if (found === undefined)
       throw invalidRequest(
         'delegate',
-        `The definition ${name} wants the model ${wanted}, which this Pi does not know.`,
+        `${model === undefined ? 'This session' : `The definition ${name}`} uses the model ${wanted}, which this Pi does not know.`,
         'Choose a model by provider/id as Pi lists them, in the definition or for this session.',
       )
     if (!hasThinkingLevel(ctx, level))

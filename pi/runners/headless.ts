@@ -49,7 +49,10 @@ export class HeadlessRunner implements AgentRunner<Launch> {
     child.once('exit', () => this.#notify())
     child.unref()
     const process = child.pid === undefined ? undefined : this.#processes.identify(child.pid)
-    if (process === undefined) throw new Error('its process ended at once')
+    if (process === undefined) {
+      child.kill('SIGKILL') // by the handle of our own child: it can be no other process
+      throw new Error('its process ended at once, or cannot be told from others')
+    }
     return { runner: this.name, process }
   }
 
