@@ -24,7 +24,7 @@ if (!existsSync(node) || !existsSync(cli)) {
   })
 }
 const only = process.argv.slice(2)
-const files = only.length > 0 ? only : ['delivery', 'lifecycle', 'roles']
+const files = only.length > 0 ? only : ['contract', 'delivery', 'lifecycle', 'roles']
 run(process.execPath, ['scripts/test.mjs', 'e2e', ...files], {
   env: { ...process.env, DROVER_TEST_NODE: node, DROVER_TEST_PI: cli },
 })
