@@ -176,11 +176,17 @@ const isLost = async (ports: CascadePorts, mailbox: AgentMailbox): Promise<boole
   (await presenceOf(ports, mailbox)) === 'lost'
 
 /**
- * Closes everything a session owns, in its place: its process is proven gone, so its lease is free.
+ * Closes what a session owns, in its place: its process is proven gone, so its lease is free.
  *
  * A result found there has lost its reader: it is kept as a file, named in the report.
+ *
+ * @param only one generation, where the others are to stay
  */
-async function closeBelow(ports: CascadePorts, session: string): Promise<CloseReport> {
+export async function closeBelow(
+  ports: CascadePorts,
+  session: string,
+  only?: string,
+): Promise<CloseReport> {
   const { fs, ids, processes, root, runtime } = ports
   const owner = ownerPaths(root, session)
   // What is half started or half removed holds labels of the tree as well.
@@ -208,7 +214,7 @@ async function closeBelow(ports: CascadePorts, session: string): Promise<CloseRe
     sweepStarting(fs, owner)
     finishSettled(fs, root, owner)
     const reports: CloseReport[] = []
-    for (const name of ownNames(fs, owner.directory))
+    for (const name of ownNames(fs, owner.directory).filter((each) => (only ?? each) === each))
       reports.push(await closeOrphan(ports, owner, lease.number, name))
     return mergeReports(reports)
   } finally {

@@ -16,7 +16,14 @@ export {
   type OperationFailure,
 } from './operation-error.ts'
 export type { Inspection, OwnerRequest } from './owned-agent.ts'
-export { noSuchAgent, Owner, type OwnerPorts, type OwnerRole, type Told } from './owner.ts'
+export {
+  type Descendant,
+  noSuchAgent,
+  Owner,
+  type OwnerPorts,
+  type OwnerRole,
+  type Told,
+} from './owner.ts'
 export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
 export type * from './ports.ts'
 export { type AgentFacts, type PublicState, type Row, row } from './row.ts'

@@ -16,7 +16,7 @@ import {
   takeLease,
 } from '../mailbox/index.ts'
 import type { RequestOutcome } from './assignment.ts'
-import { type CascadePorts, type CloseReport, mergeReports } from './cascade.ts'
+import { type CascadePorts, type CloseReport, closeBelow, mergeReports } from './cascade.ts'
 import { Delivery } from './delivery.ts'
 import { edgesBelow } from './edges.ts'
 import type { Observation } from './observation.ts'
@@ -53,6 +53,14 @@ export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
   readonly liveAgentsMax: number
   readonly startsAtOnce: number
   readonly observation: Observation
+}
+
+/** An agent below a direct one. */
+export interface Descendant {
+  readonly row: Row
+  /** Label of its owner. */
+  readonly parent: string
+  readonly isOrphan: boolean
 }
 
 /** What became of a steer or reply. */
@@ -123,7 +131,7 @@ export class Owner<Launch> {
       this.#role === 'acting'
         ? [...this.#agents.values()].map(({ facts }) => row(facts))
         : await survey(this.#ports, this.#paths)
-    return [...rows].sort((a, b) => (a.agent < b.agent ? -1 : 1))
+    return byLabel(rows)
   }
 
   /** Whether some agent of this session is not settled. One that cannot be read may be at work. */
@@ -183,7 +191,35 @@ export class Owner<Launch> {
    * @throws OperationError - it is not there, or may not be closed now, or did not come to an end
    */
   async close(label: string): Promise<CloseReport> {
-    return (await this.#find('close', label)).close()
+    this.#requireActing('close')
+    const orphan = (await this.below()).find(
+      ({ row: { agent }, isOrphan }) => isOrphan && agent === label,
+    )
+    if (orphan === undefined) return (await this.#find('close', label)).close()
+    const { identity } = orphan.row.facts.generation
+    const ports = { ...this.#ports, signal: this.#abort.signal }
+    return closeBelow(ports, identity.owner, identity.generation)
+  }
+
+  /**
+   * The agents of this owner's agents, as their files tell it. They are their owners' to act on; only one whose owner
+   * is proven gone, an orphan, may be closed from the top of the tree.
+   */
+  async below(): Promise<readonly Descendant[]> {
+    const { depth } = this.#ports
+    const found: Descendant[] = []
+    const parents: readonly Row[] = await this.rows()
+    for (const parent of parents) await this.#lookBelow(parent, found)
+    return depth === 0 ? found : found.map((each) => ({ ...each, isOrphan: false }))
+  }
+
+  async #lookBelow(parent: Row, found: Descendant[]): Promise<void> {
+    const { identity } = parent.facts.generation
+    const paths = ownerPaths(this.#ports.root, identity.session)
+    for (const row of byLabel(await survey(this.#ports, paths))) {
+      found.push({ row, parent: parent.agent, isOrphan: parent.state === 'lost' })
+      if (row.facts.generation.depth < limits.treeDepthMax) await this.#lookBelow(row, found)
+    }
   }
 
   /**
@@ -452,6 +488,9 @@ const hindrances: Readonly<
     nextAction: 'Open it again; its agents go on meanwhile.',
   }),
 }
+
+const byLabel = (rows: readonly Row[]): Row[] =>
+  [...rows].sort((a, b) => (a.agent < b.agent ? -1 : 1))
 
 /** A label nobody here has, with those that somebody has. */
 export function noSuchAgent(

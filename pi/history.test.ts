@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import {
   appendFileSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -107,10 +109,76 @@ describe('the history of an owner', () => {
     assert.deepEqual(await new History(() => file).seen([identity()]), [])
   })
 
+  for (const wrong of [
+    null,
+    'told',
+    7,
+    [],
+    {},
+    { ...identity(), request: null },
+    { ...identity(), generation: 7 },
+    { ...identity(), cwd: { path: '/project' } },
+    { ...identity(), ask: 7 },
+    { ...identity(), label: undefined },
+  ])
+    it(`takes ${JSON.stringify(wrong).slice(0, 60)} for no identity, and finds what stands beside and behind it`, async () => {
+      const file = newFile()
+      const [beside, behind] = [identity({ label: 'beside' }), identity({ label: 'behind' })]
+      const mixed = { results: [{ identity: wrong }, { identity: beside }], questions: wrong }
+      writeFileSync(file, line({ ...entry(), details: mixed }) + line(entry(behind)))
+      const history = new History(() => file)
+      assert.deepEqual(await history.seen([identity(), beside, behind]), [beside, behind])
+    })
+
+  it('holds a question as what it is: no result of that request', async () => {
+    const file = newFile()
+    const asked = identity({ ask: 'q'.repeat(26) })
+    const details = { results: [], questions: [{ identity: asked }] }
+    writeFileSync(file, line({ ...entry(), details }))
+    assert.deepEqual(await new History(() => file).seen([identity(), asked]), [asked])
+  })
+
   it('finds a result behind a line of many megabytes', async () => {
     const file = newFile()
     const long = { type: 'message', message: { role: 'user', content: '🐑'.repeat(1_500_000) } }
     writeFileSync(file, line(long) + line(entry(identity())))
     assert.deepEqual(await new History(() => file).seen([identity()]), [identity()])
+  })
+})
+
+describe('mending a history', () => {
+  it('ends a last line that has no end, so that what follows is a line of its own', async () => {
+    for (const torn of ['{', '{"type":"message","id":"abc', line(entry(identity())).trimEnd()]) {
+      const file = newFile()
+      writeFileSync(file, line({ type: 'session' }) + torn)
+      const history = new History(() => file)
+      await history.seen([identity()])
+      history.mend()
+      assert.equal(readFileSync(file, 'utf8'), `${line({ type: 'session' })}${torn}\n`)
+      const next = identity({ label: 'next' })
+      appendFileSync(file, line(entry(next)))
+      assert.deepEqual(await history.seen([next]), [next])
+    }
+  })
+
+  for (const [what, text] of [
+    ['whole', line({ type: 'session' }) + line(entry(identity()))],
+    ['empty', ''],
+  ] as const)
+    it(`leaves a file that is ${what} as it is, down to its time`, () => {
+      const file = newFile()
+      writeFileSync(file, text)
+      const { ino, mtimeNs } = statSync(file, { bigint: true })
+      new History(() => file).mend()
+      assert.equal(readFileSync(file, 'utf8'), text)
+      const after = statSync(file, { bigint: true })
+      assert.deepEqual([after.ino, after.mtimeNs], [ino, mtimeNs])
+    })
+
+  it('makes no file where there is none', () => {
+    const file = newFile()
+    new History(() => file).mend()
+    new History(() => undefined).mend()
+    assert.equal(statSync(file, { throwIfNoEntry: false }), undefined)
   })
 })

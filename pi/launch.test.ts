@@ -55,6 +55,18 @@ describe('what an agent inherits of its lead', () => {
       DROVER_AGENT: 'child',
     })
   })
+
+  for (const flag of ['--inspect', '--inspect-brk', '--inspect-brk=0', '--inspect-port=9230'])
+    it(`is no debugger: NODE_OPTIONS without ${flag}, and all else of it`, () => {
+      const options = (given: string) =>
+        childEnvironment({ NODE_OPTIONS: given }, 'child')['NODE_OPTIONS']
+      assert.equal(options(flag), '')
+      assert.equal(options(`${flag} --max-old-space-size=512`), '--max-old-space-size=512')
+      assert.match(
+        options(`--no-warnings ${flag} --enable-source-maps`) ?? '',
+        /^--no-warnings +--enable-source-maps$/,
+      )
+    })
 })
 
 const unlimited = {

@@ -110,3 +110,53 @@ describe('what a process is', () => {
     assert.equal(generations(place).length, 1, join('the agent still belongs to', file))
   })
 })
+
+describe('a tree of agents', () => {
+  it('is shown whole, a leaf asks its parent alone, and a close in the middle ends all of it', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('generalist', 'manage this')] },
+      { when: 'manage this', calls: [delegate('scout', 'paint it'), delegate('scout', 'think')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'paint it', calls: [{ name: 'ask_owner', args: { question: 'Red or blue?' } }] },
+      { when: 'cannot go on', say: 'I think about it.' },
+      { when: 'think', hang: true },
+      { when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] },
+      {
+        when: 'please close',
+        calls: [{ name: 'agent', args: { action: 'close', agent: 'generalist' } }],
+      },
+    ])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact(
+      'both leaves are at work, one asks',
+      () =>
+        hasRecord(place, 'ask') &&
+        generations(place).length === 3 &&
+        generations(place).every(({ records }) => records.some(({ kind }) => kind === 'ack')),
+    )
+    await fact('the lead is idle', () => runs(lead) === 1)
+    lead.prompt('please list')
+    await fact('the lead is idle', () => runs(lead) === 2)
+    const listed = toolAnswers(lead).at(-1)?.details['agents'] as Record<string, unknown>[]
+    assert.deepEqual(
+      listed.map(({ agent, parent_label: parent, available_actions: may }) => [agent, parent, may]),
+      [
+        ['generalist', undefined, ['steer', 'inspect', 'close']],
+        ['scout', 'generalist', []],
+        ['scout-2', 'generalist', []],
+      ],
+    )
+    lead.prompt('please close')
+    await fact('the lead is idle', () => runs(lead) === 3)
+    const closed = toolAnswers(lead).at(-1)
+    assert.equal(closed?.isError, false, closed?.text)
+    const labels = closed?.details['closed'] as string[]
+    assert.deepEqual([...labels].sort(), ['generalist', 'scout', 'scout-2'])
+    assert.equal(labels.at(-1), 'generalist', 'children first')
+    await settled(place, [lead])
+    assert.deepEqual(delivered(file), [], "the question was its parent's, and nobody else was told")
+    await lead.close()
+  })
+})

@@ -13,7 +13,7 @@ import { agentToolName } from '../launch.ts'
 import type { Delegation, ListedDefinition } from './delegation.ts'
 import { asFailure, failureText } from './errors.ts'
 import { type AgentRequest, actions, parseRequest } from './request.ts'
-import { listedAgent } from './rows.ts'
+import { listedAgent, listedDescendant } from './rows.ts'
 
 /** One flat object: some model providers refuse unions. What belongs to which action is checked inside. */
 const parameters = Type.Object({
@@ -188,11 +188,15 @@ async function run(
 
 async function list(delegation: Delegation, ctx: ExtensionContext): Promise<Answer> {
   const { definitions, diagnostics } = await delegation.definitions(ctx)
-  const { rows, role, unreadable } = await delegation.agents(ctx)
+  const { rows, role, unreadable, below } = await delegation.agents(ctx)
+  const now = delegation.now()
   const details = {
     action: 'list',
     agent_definitions: definitions,
-    agents: rows.map((row) => listedAgent(row, delegation.now())),
+    agents: [
+      ...rows.map((row) => listedAgent(row, now)),
+      ...below.map((each) => listedDescendant(each, now)),
+    ],
     ...(diagnostics.length + unreadable.length > 0 && {
       diagnostics: [...diagnostics, ...unreadable.map(unreadableMailbox)].slice(0, diagnosticsMax),
     }),

@@ -3,6 +3,7 @@ import type {
   AgentSession,
   CloseReport,
   Delegated,
+  Descendant,
   Inspection,
   OwnAgents,
   Owner,
@@ -170,12 +171,18 @@ export class Delegation {
     readonly rows: readonly Row[]
     readonly role: OwnerRole
     readonly unreadable: readonly string[]
+    readonly below: readonly Descendant[]
   }> {
     const owner = await this.#owner
     if (owner !== undefined)
-      return { rows: await owner.rows(), role: owner.role, unreadable: owner.unreadable }
+      return {
+        rows: await owner.rows(),
+        role: owner.role,
+        unreadable: owner.unreadable,
+        below: await owner.below(),
+      }
     const paths = ownerPaths(this.#world.root, ctx.sessionManager.getSessionId())
-    return { rows: await survey(this.#world, paths), role: 'acting', unreadable: [] }
+    return { rows: await survey(this.#world, paths), role: 'acting', unreadable: [], below: [] }
   }
 
   /** @throws OperationError - nothing was started, or it was undone */

@@ -1,4 +1,4 @@
-import type { Row } from '../../actors/index.ts'
+import type { Descendant, Row } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 
 /**
@@ -39,5 +39,18 @@ export function listedAgent(
     ...(activity?.tokens !== undefined && { tokens: activity.tokens }),
     ...(cleanupError !== undefined && { cleanup_error: cleanupError }),
     ...(diagnostic !== undefined && { diagnostic }),
+  }
+}
+
+/** An agent of an agent: shown, and its owner's to act on; an orphan may be closed. */
+export function listedDescendant(
+  { row, parent, isOrphan }: Descendant,
+  now: number,
+): Record<string, unknown> {
+  return {
+    ...listedAgent(row, now),
+    available_actions: isOrphan ? ['close'] : [],
+    parent_label: parent,
+    ...(isOrphan && { orphan: true }),
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -10,6 +10,7 @@ import {
   type GenerationFile,
   generationPaths,
   type Placement,
+  type ProcessIdentity,
   prepareGeneration,
   protocol,
   systemClock,
@@ -133,4 +134,69 @@ describe('the headless runner', () => {
       await close()
     }
   })
+
+  it('ends an agent and its commands, but neither an agent that this one has started nor what that runs', async () => {
+    const { runner, order, close } = await harness()
+    const below = systemIds.next()
+    const mark = { variable: generationVariable, value: below }
+    const parentProgram = `
+      const { spawn } = require('child_process')
+      const apart = { detached: true, stdio: 'ignore' }
+      const command = spawn('sleep', ['999'], apart)
+      const env = { ...process.env, ${generationVariable}: '${below}' }
+      const agent = spawn(process.execPath, ['-e', process.env.CHILD_PROGRAM], { ...apart, env })
+      require('fs').writeFileSync('started', [command.pid, agent.pid].join(' '))
+    `
+    // What it runs has an environment of its own making: only its parent tells whose it is.
+    const childProgram = `
+      const command = require('child_process').spawn('sleep', ['999'], { stdio: 'ignore', env: { PATH: process.env.PATH } })
+      require('fs').writeFileSync('below', String(command.pid))
+      setInterval(() => {}, 1000)
+    `
+    const { launch, ...ordered } = order('waits')
+    const { activity } = ordered.paths
+    const pids = (file: string) => readFileSync(join(activity, file), 'utf8').split(' ').map(Number)
+    const identified = (pid: number | undefined) => {
+      const identity = processes.identify(pid ?? 0)
+      assert.ok(identity, `${pid} is gone`)
+      return identity
+    }
+    const started: ProcessIdentity[] = []
+    try {
+      const placement = await runner.start({
+        ...ordered,
+        launch: (generation, paths) => {
+          const usual = launch(generation, paths)
+          const env = { ...usual.env, CHILD_PROGRAM: childProgram }
+          return { ...usual, env, args: ['-e', `${parentProgram}\n${andWait}`] }
+        },
+      })
+      await until(() => existsSync(join(activity, 'below')) && pids('below')[0] !== 0)
+      const [command, agent] = pids('started').map(identified)
+      const [itsCommand] = pids('below').map(identified)
+      assert.ok(placement.process && command && agent && itsCommand)
+      started.push(agent, itsCommand)
+      const place: AgentPlace = { ...ordered, placement }
+      const own = [placement.process, command]
+      assert.deepEqual(pidsOf(await runner.processes(place)), pidsOf(own))
+      const stopped = await runner.stop(place)
+      assert.equal(stopped.outcome, 'gone')
+      assert.deepEqual(stopped.outcome === 'gone' && pidsOf(stopped.ended), pidsOf(own))
+      assert.deepEqual(
+        started.map((each) => processes.presence(each)),
+        ['live', 'live'],
+      )
+      // Nor does a second attempt, when nobody can say any more whose child it was.
+      assert.deepEqual(await runner.stop(place), { outcome: 'gone', ended: [] })
+      assert.deepEqual(
+        started.map((each) => processes.presence(each)),
+        ['live', 'live'],
+      )
+    } finally {
+      for (const left of [...processes.marked(mark), ...started]) processes.signal(left, 'SIGKILL')
+      await close()
+    }
+  })
 })
+
+const pidsOf = (all: readonly ProcessIdentity[]) => all.map(({ pid }) => pid).sort()
