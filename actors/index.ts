@@ -1,6 +1,7 @@
 export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
 export type { CloseReport } from './cascade.ts'
 export { deliveryIdentity, deliveryKey, head } from './delivery.ts'
+export type { Descendant } from './descendants.ts'
 export {
   type AskAnswer,
   ManagedAgent,
@@ -17,8 +18,6 @@ export {
 } from './operation-error.ts'
 export type { Inspection, OwnerRequest } from './owned-agent.ts'
 export {
-  type Descendant,
-  noSuchAgent,
   Owner,
   type OwnerPorts,
   type OwnerRole,
@@ -26,6 +25,7 @@ export {
 } from './owner.ts'
 export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
 export type * from './ports.ts'
+export { noSuchAgent } from './refusals.ts'
 export { type AgentFacts, type PublicState, type Row, row } from './row.ts'
 export type { Delegated, DelegateOrder } from './start-ports.ts'
 export { type SurveyPorts, survey } from './survey.ts'

@@ -10,7 +10,6 @@ import {
   isSameProcess,
   keepText,
   limits,
-  MailboxError,
   type MailboxFs,
   Outbox,
   type OwnerRecord,
@@ -28,6 +27,7 @@ import {
 } from '../mailbox/index.ts'
 import { Actor } from './actor.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
+import { AgentWriter } from './agent-writer.ts'
 import type { CloseReport } from './cascade.ts'
 import { head } from './delivery.ts'
 import { controlText, messageText } from './message-text.ts'
@@ -62,11 +62,7 @@ export interface ManagedAgentPorts {
   readonly observation?: Observation
 }
 
-type Message =
-  | 'look'
-  | { readonly runEnd: RunEnd }
-  | { readonly shown: string }
-  | { readonly question: Question }
+type Message = 'look' | { readonly shown: string } | { readonly question: Question }
 
 /** What an agent wants to know of its owner. */
 export interface Question {
@@ -82,13 +78,6 @@ export type AskAnswer =
 /** Admitting a question takes two syncs; a disk that takes longer has other troubles, ms. */
 const askWaitMs = 30_000
 
-/** Records of an agent differ in what follows the envelope. */
-type Body = AgentRecord extends infer R
-  ? R extends AgentRecord
-    ? Omit<R, 'protocol' | 'id' | 'identity' | 'at'>
-    : never
-  : never
-
 /**
  * The agent's side of one assignment, in the agent's own process, whatever the runner: accepts the task, has it
  * worked on, and writes one result or failure when the run is really over. Then the process ends.
@@ -96,24 +85,23 @@ type Body = AgentRecord extends infer R
 export class ManagedAgent {
   readonly #ports: ManagedAgentPorts
   readonly #mailbox: AgentMailbox
-  readonly #outbox: Outbox<AgentRecord>
+  readonly #writer: AgentWriter
   readonly #actor: Actor<Message, AskAnswer | undefined>
   readonly #ends: (() => void)[] = []
   #isLookQueued = false
   #isTurnStarted = false
+  /** Noted as it is told, past the queue: what is handled meanwhile must not take the run before for the last. */
   #lastEnd: RunEnd | undefined
   /** What the model is to be told as soon as no run goes on. */
   readonly #toStart: { readonly text: string; readonly steer?: string }[] = []
   /** Steers that were accepted and not shown to the model yet. */
   readonly #unshown = new Map<string, string>()
   #isOver = false
-  /** Of the record that ends the assignment: one, however often it has to be tried. */
-  #endId: string | undefined
 
   private constructor(ports: ManagedAgentPorts, outbox: Outbox<AgentRecord>) {
     const { fs, clock, ids, paths, generation, observation } = ports
     this.#ports = ports
-    this.#outbox = outbox
+    this.#writer = new AgentWriter(ports, outbox)
     this.#mailbox = new AgentMailbox(fs, ids, paths, generation, 'quarantine')
     this.#actor = new Actor<Message, AskAnswer | undefined>({
       name: generation.identity.label,
@@ -187,7 +175,12 @@ export class ManagedAgent {
 
   #begin(): void {
     const { fs, host, paths, ownAgents } = this.#ports
-    this.#ends.push(host.onRunEnd((runEnd) => this.#tell({ runEnd })))
+    this.#ends.push(
+      host.onRunEnd((end) => {
+        this.#lastEnd = end
+        this.#look()
+      }),
+    )
     this.#ends.push(host.onShown((shown) => this.#tell({ shown })))
     if (ownAgents) this.#ends.push(ownAgents.onChange(() => this.#look()))
     try {
@@ -220,7 +213,6 @@ export class ManagedAgent {
 
   async #handle(message: Message): Promise<AskAnswer | undefined> {
     if (message === 'look') this.#isLookQueued = false
-    else if ('runEnd' in message) this.#lastEnd = message.runEnd
     if (this.#isOver) return undefined
     if ((await lookThrough(this.#ports.clock, this.#mailbox)) === 'gone') return this.#leave()
     const { close, task } = this.#mailbox.assignment
@@ -283,12 +275,12 @@ export class ManagedAgent {
   }
 
   #accept({ id }: OwnerRecord): Promise<boolean> {
-    return this.#admit({ kind: 'ack', request: id, accepted: true })
+    return this.#writer.admit({ kind: 'ack', request: id, accepted: true })
   }
 
   async #noteShown(request: string): Promise<void> {
     if (!this.#unshown.delete(request)) return
-    await this.#admit({ kind: 'consumed', request })
+    await this.#writer.admit({ kind: 'consumed', request })
     this.#mailbox.look()
   }
 
@@ -308,7 +300,7 @@ export class ManagedAgent {
     const why = this.#whyNoQuestion()
     if (why !== undefined) return { outcome: 'refused', why }
     const ask = this.#ports.ids.next()
-    if (!(await this.#admit({ kind: 'ask', request: task.id, ...question }, ask)))
+    if (!(await this.#writer.admit({ kind: 'ask', request: task.id, ...question }, ask)))
       return { outcome: 'refused', why: 'the question could not be kept; the disk may be full' }
     this.#mailbox.look()
     return { outcome: 'asked', ask, request: task.id }
@@ -327,7 +319,7 @@ export class ManagedAgent {
   }
 
   #reject({ id }: OwnerRecord, code: RejectionCode, message: string): Promise<boolean> {
-    return this.#admit({ kind: 'ack', request: id, accepted: false, code, message })
+    return this.#writer.admit({ kind: 'ack', request: id, accepted: false, code, message })
   }
 
   /** Ends the assignment, once the run is really over and nobody below is still at work. */
@@ -361,7 +353,7 @@ export class ManagedAgent {
 
   #complete(task: TaskRecord, text: string): Promise<boolean> {
     const usage = this.#ports.host.usage()
-    return this.#insist(async () => {
+    return this.#writer.insist(async () => {
       return { kind: 'result', request: task.id, ...(await this.#fit(text)), usage }
     })
   }
@@ -369,7 +361,7 @@ export class ManagedAgent {
   #fail(task: TaskRecord, code: FailureCode, message: string): Promise<boolean> {
     const usage = this.#ports.host.usage()
     const shown = head(message, limits.resultInlineBytesMax).trim() || code
-    return this.#insist(async () => {
+    return this.#writer.insist(async () => {
       return { kind: 'failure', request: task.id, code, message: shown, usage }
     })
   }
@@ -384,56 +376,23 @@ export class ManagedAgent {
     return { text: head(text.trimStart(), limits.resultInlineBytesMax), whole: { file, bytes } }
   }
 
-  /**
-   * Writes what ends the assignment. Trouble with the disk may pass, and a full one has a reserve. What cannot be
-   * written now is tried again at the next look, under the same id: finished work is never given up.
-   */
-  async #insist(body: () => Promise<Body>): Promise<boolean> {
-    const { ids, clock, reserve } = this.#ports
-    this.#endId ??= ids.next()
-    let why = ''
-    for (let attempt = 1; attempt <= limits.resultAttemptsMax; attempt++) {
-      try {
-        const error = await this.#attempt(await body(), this.#endId)
-        if (error === undefined) return true
-        why = error.message
-      } catch (error) {
-        if (!(error instanceof MailboxError)) throw error
-        if (error.code === 'DROVER_MAILBOX_FULL') reserve.release()
-        why = error.message
-      }
-      await new Promise<void>((resolve) => clock.after(limits.resultRetryMs, resolve))
-    }
-    this.#ports.report(`The end of the assignment cannot be written yet: ${why}`)
-    return false
-  }
-
   async #close(close: CloseRecord): Promise<undefined> {
     const { host, ownAgents } = this.#ports
     host.abort()
     if (this.#mailbox.assignment.requests.get(close.id) === 'pending') await this.#accept(close)
     const report = (await ownAgents?.closeAll()) ?? { closed: [], notClosed: [], kept: [] }
-    this.#endId = undefined // whatever was to be written before: the close came first
-    await this.#insist(async () => ({ kind: 'closed', request: close.id, ...bounded(report) }))
+    this.#writer.startAnotherEnd() // whatever was to be written before: the close came first
+    await this.#writer.insist(async () => ({
+      kind: 'closed',
+      request: close.id,
+      ...bounded(report),
+    }))
     this.#leave()
   }
 
   #leave(): undefined {
     this.#isOver = true
     this.#ports.host.leave()
-  }
-
-  async #admit(body: Body, id: string = this.#ports.ids.next()): Promise<boolean> {
-    return (await this.#attempt(body, id)) === undefined
-  }
-
-  /** Why a record was not admitted; undefined once it is. */
-  async #attempt(body: Body, id: string): Promise<MailboxError | undefined> {
-    const { clock, generation } = this.#ports
-    const { identity } = generation
-    const record = { protocol, id, identity, at: clock.now(), ...body } as AgentRecord
-    const admission = await this.#outbox.admit(record)
-    return 'error' in admission ? admission.error : undefined
   }
 }
 

@@ -18,9 +18,9 @@ import {
 import type { RequestOutcome } from './assignment.ts'
 import { type CascadePorts, type CloseReport, closeBelow, mergeReports } from './cascade.ts'
 import { Delivery } from './delivery.ts'
+import { byLabel, type Descendant, descendantsOf } from './descendants.ts'
 import { edgesBelow } from './edges.ts'
 import type { Observation } from './observation.ts'
-import { OperationError } from './operation-error.ts'
 import { OwnedActor } from './owned-actor.ts'
 import {
   type Inspection,
@@ -31,6 +31,7 @@ import {
   type OwnerRequest,
 } from './owned-agent.ts'
 import type { AgentRunner, OwnerHost } from './ports.ts'
+import { type Hindrance, mayNotAct, noSuchAgent, tooManyAgents } from './refusals.ts'
 import { type AgentFacts, type Row, row } from './row.ts'
 import { startAgent } from './start.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
@@ -53,14 +54,6 @@ export interface OwnerPorts<Launch> extends Omit<CascadePorts, 'signal'> {
   readonly liveAgentsMax: number
   readonly startsAtOnce: number
   readonly observation: Observation
-}
-
-/** An agent below a direct one. */
-export interface Descendant {
-  readonly row: Row
-  /** Label of its owner. */
-  readonly parent: string
-  readonly isOrphan: boolean
 }
 
 /** What became of a steer or reply. */
@@ -160,14 +153,7 @@ export class Owner<Launch> {
     this.#requireActing('delegate')
     const { fs, root, rootSession, liveAgentsMax } = this.#ports
     if (edgesBelow(fs, root, rootSession).length + this.#starting >= liveAgentsMax)
-      throw new OperationError({
-        category: 'agent_busy',
-        operation: 'delegate',
-        stage: 'validation',
-        message: `${liveAgentsMax} agents live already in this tree, which is the limit.`,
-        nextAction: 'Wait for a result, or close an agent that is no longer needed.',
-        rollbackOccurred: false,
-      })
+      throw tooManyAgents(liveAgentsMax)
     let isCounted = true
     this.#starting++
     // From the moment its generation exists an agent is counted by its edge.
@@ -192,9 +178,9 @@ export class Owner<Launch> {
    */
   async close(label: string): Promise<CloseReport> {
     this.#requireActing('close')
-    const orphan = (await this.below()).find(
-      ({ row: { agent }, isOrphan }) => isOrphan && agent === label,
-    )
+    const direct = this.#direct(label)
+    if (direct !== undefined) return direct.close()
+    const orphan = (await this.below()).find(({ row, isOrphan }) => isOrphan && row.agent === label)
     if (orphan === undefined) return (await this.#find('close', label)).close()
     const { identity } = orphan.row.facts.generation
     const ports = { ...this.#ports, signal: this.#abort.signal }
@@ -206,20 +192,7 @@ export class Owner<Launch> {
    * is proven gone, an orphan, may be closed from the top of the tree.
    */
   async below(): Promise<readonly Descendant[]> {
-    const { depth } = this.#ports
-    const found: Descendant[] = []
-    const parents: readonly Row[] = await this.rows()
-    for (const parent of parents) await this.#lookBelow(parent, found)
-    return depth === 0 ? found : found.map((each) => ({ ...each, isOrphan: false }))
-  }
-
-  async #lookBelow(parent: Row, found: Descendant[]): Promise<void> {
-    const { identity } = parent.facts.generation
-    const paths = ownerPaths(this.#ports.root, identity.session)
-    for (const row of byLabel(await survey(this.#ports, paths))) {
-      found.push({ row, parent: parent.agent, isOrphan: parent.state === 'lost' })
-      if (row.facts.generation.depth < limits.treeDepthMax) await this.#lookBelow(row, found)
-    }
+    return descendantsOf(this.#ports, await this.rows(), this.#ports.depth === 0)
   }
 
   /**
@@ -243,9 +216,13 @@ export class Owner<Launch> {
     return (await this.#find('inspect', label)).inspect()
   }
 
+  #direct(label: string): OwnedActor | undefined {
+    return [...this.#agents.values()].find((agent) => agent.label === label)
+  }
+
   async #find(operation: string, label: string): Promise<OwnedActor> {
     this.#requireActing(operation)
-    const found = [...this.#agents.values()].find((agent) => agent.label === label)
+    const found = this.#direct(label)
     if (found !== undefined) return found
     const rows = await this.rows()
     throw noSuchAgent(
@@ -449,63 +426,7 @@ export class Owner<Launch> {
 
   #requireActing(operation: string): void {
     if (this.#role === 'acting') return
-    const { message, nextAction } = hindrances[
-      this.#role === 'stopped' ? 'stopped' : (this.#hindrance ?? 'failed')
-    ](this.#paths.lease)
-    throw new OperationError({
-      category: 'agent_busy',
-      operation,
-      stage: 'lease',
-      message,
-      nextAction,
-      rollbackOccurred: false,
-    })
+    const hindrance = this.#role === 'stopped' ? 'stopped' : (this.#hindrance ?? 'failed')
+    throw mayNotAct(operation, hindrance, this.#paths.lease)
   }
-}
-
-type Hindrance = 'elsewhere' | 'unreadable' | 'failed' | 'stopped'
-
-/** Why a process may only look, and what helps. */
-const hindrances: Readonly<
-  Record<Hindrance, (lease: string) => { readonly message: string; readonly nextAction: string }>
-> = {
-  elsewhere: () => ({
-    message:
-      'Another window has this session open and acts for it; here its agents are only shown.',
-    nextAction: 'Use the other window, or close it: this one takes over by itself soon after.',
-  }),
-  unreadable: (lease) => ({
-    message: `Who acts for this session cannot be read: a file in ${lease} is not a private file of ours, or damaged.`,
-    nextAction: `Set its mode to 600, or remove it when no other window has this session open.`,
-  }),
-  failed: () => ({
-    message:
-      'The agents of this session could not be taken up; it is tried again every few seconds.',
-    nextAction: 'Free disk space or file handles if they are short, then try again.',
-  }),
-  stopped: () => ({
-    message: 'This session is being closed.',
-    nextAction: 'Open it again; its agents go on meanwhile.',
-  }),
-}
-
-const byLabel = (rows: readonly Row[]): Row[] =>
-  [...rows].sort((a, b) => (a.agent < b.agent ? -1 : 1))
-
-/** A label nobody here has, with those that somebody has. */
-export function noSuchAgent(
-  operation: string,
-  label: string,
-  labels: readonly string[],
-): OperationError {
-  const none = 'This session has no agents now.'
-  return new OperationError({
-    category: 'target_not_found',
-    operation,
-    stage: 'target',
-    message: `There is no agent called ${label} here.`,
-    nextAction: labels.length === 0 ? none : `Use one of: ${labels.join(', ')}.`,
-    agent: label,
-    rollbackOccurred: false,
-  })
 }

@@ -1,0 +1,83 @@
+import {
+  type AgentRecord,
+  type Clock,
+  type GenerationFile,
+  type Ids,
+  limits,
+  MailboxError,
+  type Outbox,
+  protocol,
+  type Reserve,
+} from '../mailbox/index.ts'
+
+/** Records of an agent differ in what follows the envelope. */
+export type Body = AgentRecord extends infer R
+  ? R extends AgentRecord
+    ? Omit<R, 'protocol' | 'id' | 'identity' | 'at'>
+    : never
+  : never
+
+export interface AgentWriterPorts {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly reserve: Reserve
+  readonly generation: GenerationFile
+  /** Says something for whoever looks into the process. */
+  readonly report: (line: string) => void
+}
+
+/** Writes the records of one agent. */
+export class AgentWriter {
+  readonly #ports: AgentWriterPorts
+  readonly #outbox: Outbox<AgentRecord>
+  /** Of the record that ends the assignment: one, however often it has to be tried. */
+  #endId: string | undefined
+
+  constructor(ports: AgentWriterPorts, outbox: Outbox<AgentRecord>) {
+    this.#ports = ports
+    this.#outbox = outbox
+  }
+
+  /** Another record ends the assignment than the one that was tried so far. */
+  startAnotherEnd(): void {
+    this.#endId = undefined
+  }
+
+  /**
+   * Writes what ends the assignment. Trouble with the disk may pass, and a full one has a reserve. What cannot be
+   * written now is tried again at the next look, under the same id: finished work is never given up.
+   */
+  async insist(body: () => Promise<Body>): Promise<boolean> {
+    const { ids, clock, reserve, report } = this.#ports
+    this.#endId ??= ids.next()
+    let why = ''
+    for (let attempt = 1; attempt <= limits.resultAttemptsMax; attempt++) {
+      try {
+        const error = await this.#attempt(await body(), this.#endId)
+        if (error === undefined) return true
+        why = error.message
+      } catch (error) {
+        if (!(error instanceof MailboxError)) throw error
+        if (error.code === 'DROVER_MAILBOX_FULL') reserve.release()
+        why = error.message
+      }
+      await new Promise<void>((resolve) => clock.after(limits.resultRetryMs, resolve))
+    }
+    report(`The end of the assignment cannot be written yet: ${why}`)
+    return false
+  }
+
+  /** Admits one record, once. */
+  async admit(body: Body, id: string = this.#ports.ids.next()): Promise<boolean> {
+    return (await this.#attempt(body, id)) === undefined
+  }
+
+  /** Why a record was not admitted; undefined once it is. */
+  async #attempt(body: Body, id: string): Promise<MailboxError | undefined> {
+    const { clock, generation } = this.#ports
+    const { identity } = generation
+    const record = { protocol, id, identity, at: clock.now(), ...body } as AgentRecord
+    const admission = await this.#outbox.admit(record)
+    return 'error' in admission ? admission.error : undefined
+  }
+}
