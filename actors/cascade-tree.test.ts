@@ -14,6 +14,51 @@ import {
   world,
 } from './testing/index.ts'
 
+describe('an agent of an agent', () => {
+  const below = async (lead: Lead) =>
+    (await lead.world.run(lead.owner.below())).map(({ row, parent, isOrphan }) => [
+      row.agent,
+      parent,
+      row.state,
+      isOrphan,
+    ])
+
+  it("is shown from the top, and is its parent's to act on", async () => {
+    const lead = await family([hangs(), hangs()])
+    assert.deepEqual(await below(lead), [
+      ['scout', 'parent', 'working', false],
+      ['scout-2', 'parent', 'working', false],
+    ])
+    await assert.rejects(lead.close('scout'), OperationError)
+    assert.equal((await below(lead)).length, 2)
+  })
+
+  it('is an orphan once its parent is proven gone, and may be closed without its siblings', async () => {
+    const lead = await family([hangs(), hangs()])
+    lead.world.agent('parent').process.end()
+    await lead.world.advance(0)
+    assert.deepEqual(await below(lead), [
+      ['scout', 'parent', 'working', true],
+      ['scout-2', 'parent', 'working', true],
+    ])
+    assert.deepEqual([...(await lead.close('scout')).closed], ['scout'])
+    assert.deepEqual(await below(lead), [['scout-2', 'parent', 'working', true]])
+    assert.deepEqual(await lead.states(), { parent: 'lost' })
+    await lead.close('parent')
+    assertNothingIsLeft(lead.world)
+  })
+
+  it('that is an orphan with a result has it named in the report of its close', async () => {
+    const lead = await family([completes('found')], { isBusyOwner: true })
+    await lead.world.advance(5_000)
+    lead.world.agent('parent').process.end()
+    await lead.world.advance(0)
+    const { kept } = await lead.close('scout')
+    const file = lead.world.disk.read(kept[0] ?? '', 1_000)
+    assert.equal('bytes' in file && Buffer.from(file.bytes).toString(), 'found')
+  })
+})
+
 describe('closing an agent with agents of its own', () => {
   it('closes all of them, children before parents', async () => {
     const lead = await family([hangs(), hangs()])
