@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { limits, type MemoryFs, resultPath, rootPaths } from '../mailbox/index.ts'
+import { limits, resultPath, rootPaths } from '../mailbox/index.ts'
+import type { MemoryFs } from '../mailbox/testing/index.ts'
 import { Delivery, deliveryIdentity, deliveryKey, head } from './delivery.ts'
 import type { DeliveryIdentity, ResultReport } from './index.ts'
 import type { Report } from './ports.ts'
 import {
-  aGeneration,
-  anIdentity,
+  aFailure,
   aReport,
   FakeOwnerHost,
   type FakeSessionFile,
@@ -332,15 +332,43 @@ describe('a message', () => {
     assert.equal(desk.delivered.length, 4)
   })
 
-  it('holds failures whole', async () => {
+  it('holds a failure that fits as it is', async () => {
     const desk = new Desk()
-    const { generation } = aReport('a')
-    const { identity } = generation
-    const conclusion = { ...aFailureOf(identity.generation), identity }
-    desk.offerReport({ generation: aGeneration('a', { identity }), conclusion })
+    const report = aFailed('a', 'the model said no')
+    desk.offerReport(report)
     await desk.quiet()
-    assert.deepEqual(desk.host.messages[0]?.[0]?.conclusion, conclusion)
+    assert.deepEqual(resultsIn(desk)[0]?.conclusion, report.conclusion)
     assert.equal(desk.delivered.length, 1)
+  })
+
+  it('of more failures than it may hold has their heads, together within its limit', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    for (let n = 0; n < 8; n++) desk.offerReport(aFailed(`a${n}`, 'é'.repeat(8_192)))
+    desk.host.end()
+    await desk.quiet()
+    const messages = resultsIn(desk).map(messageOf)
+    assert.equal(messages.length, 8)
+    const bytes = messages.reduce((sum, message) => sum + Buffer.byteLength(message), 0)
+    assert.ok(bytes <= limits.messageBytesMax && bytes > limits.messageBytesMax - 8, `${bytes}`)
+    for (const message of messages) assert.match(message, /^é+$/)
+    assert.deepEqual(filesOf(desk.process.fs), [])
+    assert.equal(desk.delivered.length, 8)
+  })
+
+  it('of failures and results has the heads of both, together within its limit', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    for (let n = 0; n < 3; n++) desk.offerReport(aFailed(`a${n}`, 'f'.repeat(16_384)))
+    for (let n = 0; n < 3; n++) desk.offerReport(aReport(`b${n}`, 'r'.repeat(16_384)))
+    desk.host.end()
+    await desk.quiet()
+    const texts = resultsIn(desk).map((report) => messageOf(report) + textOf(report))
+    assert.deepEqual(
+      texts.map(({ length }) => length),
+      Array.from({ length: 6 }, () => limits.messageBytesMax / 6),
+    )
+    assert.equal(filesOf(desk.process.fs).length, 3)
   })
 })
 
@@ -361,18 +389,15 @@ const textOf = (report: ResultReport | undefined): string =>
 
 const filesOf = (fs: MemoryFs): readonly string[] => fs.list('/agent/drover/results') ?? []
 
-function aFailureOf(generation: string) {
-  return {
-    protocol: 4,
-    kind: 'failure',
-    id: generation,
-    identity: anIdentity('a'),
-    at: 0,
-    request: generation,
-    code: 'model_error',
-    message: 'the model said no',
-  } as const
+/** A failure on its way to its owner. */
+function aFailed(label: string, message: string): ResultReport {
+  const { generation } = aReport(label)
+  const { identity } = generation
+  return { generation, conclusion: { ...aFailure(message), identity } }
 }
+
+const messageOf = ({ conclusion }: ResultReport): string =>
+  conclusion.kind === 'failure' ? conclusion.message : ''
 
 const ownFile = (label: string): string =>
   resultPath(rootPaths('/agent'), aReport(label).generation.identity.generation)

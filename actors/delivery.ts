@@ -141,7 +141,10 @@ export class Delivery {
   }
 
   async #shorten(report: Report, bytesMax: number): Promise<Report> {
-    if ('ask' in report) return report
+    if ('ask' in report) {
+      const { ask } = report
+      return { ...report, ask: { ...ask, text: head(ask.text, bytesMax) } }
+    }
     const { conclusion, generation } = report
     if (conclusion.kind === 'failure')
       return {

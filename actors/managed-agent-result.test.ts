@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { limits, resultPath } from '../mailbox/index.ts'
-import { AgentBench, FakeOwnAgents, longText } from './testing/index.ts'
+import type { MemoryFs } from '../mailbox/testing/index.ts'
+import { AgentBench, aSteer, FakeOwnAgents, longText } from './testing/index.ts'
 
 describe('the end of a run', () => {
   it('with an answer is a result, and then the agent leaves', async () => {
@@ -121,6 +122,27 @@ describe('the end of a run', () => {
     assert.deepEqual(bench.kinds, ['ack', 'result'])
   })
 
+  it('counts from the moment it is told, whatever the agent is writing then', async () => {
+    const bench = await AgentBench.of()
+    const own = new FakeOwnAgents()
+    own.hasUnsettled = true
+    await bench.open(own)
+    bench.host.end({ outcome: 'answered', text: 'my scout is at work' })
+    await bench.advance(1)
+    bench.host.begin()
+    const goOn = holdBack(bench.process.fs, 'consumed')
+    await bench.write(aSteer('left'))
+    await bench.advance(1)
+    assert.deepEqual(bench.kinds, ['ack', 'ack'])
+    own.hasUnsettled = false
+    bench.host.end({ outcome: 'answered', text: 'my scout found it' })
+    await bench.advance(1)
+    goOn()
+    await bench.advance(1)
+    const result = bench.records.at(-1)
+    assert.equal(result?.kind === 'result' && result.text, 'my scout found it')
+  })
+
   it('in another session is a failure: the session was replaced', async () => {
     const bench = await AgentBench.of()
     const agent = await bench.open()
@@ -212,3 +234,17 @@ describe('a result on a disk that says no', () => {
     assert.deepEqual([bench.kinds, bench.host.texts], [['ack'], ['dig']])
   })
 })
+
+/** A slow disk: writes no record of that kind until it is told to go on. */
+function holdBack(fs: MemoryFs, kind: string): () => void {
+  const createSynced = fs.createSynced.bind(fs)
+  let goOn = () => {}
+  const told = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  fs.createSynced = async (path, bytes) => {
+    if (Buffer.from(bytes).includes(`"kind":"${kind}"`)) await told
+    return createSynced(path, bytes)
+  }
+  return goOn
+}

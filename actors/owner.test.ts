@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { limits, ownerPaths } from '../mailbox/index.ts'
+import type { MemoryFs } from '../mailbox/testing/index.ts'
 import { OperationError } from './index.ts'
 import {
+  AgentBench,
   assertNothingIsLeft,
   completes,
   dies,
   fails,
   hangs,
   longText,
+  type Machine,
   neverReady,
+  refusal,
   world,
 } from './testing/index.ts'
 
@@ -134,6 +139,103 @@ describe('an owner', () => {
     await lead.world.run(started)
     await lead.close('scout')
     assert.equal(lead.owner.hasUnsettled, false)
+  })
+})
+
+describe('an owner with nothing to do', () => {
+  it('waits with one timer after twenty agents as before the first, watches nothing and reads nothing', async () => {
+    const w = world()
+    const runnerListeners = countListeners(w.machine)
+    const lead = await w.lead()
+    const { fs, clock } = lead.process
+    const holds = () => [
+      clock.pending,
+      lead.process.watches,
+      lead.host.listeners,
+      runnerListeners(),
+    ]
+    const before = holds()
+    for (let n = 0; n < 20; n++) {
+      await lead.delegate(completes())
+      await lead.settled()
+    }
+    await w.advance(60_000)
+    assert.equal(lead.told.length, 20)
+    assert.deepEqual(holds(), before)
+    assert.deepEqual(holds().slice(0, 2), [1, 0])
+    const calls = countCalls(fs)
+    await w.advance(limits.rescanMs - 1)
+    assert.deepEqual(calls, [])
+    assertNothingIsLeft(w)
+  })
+
+  it('has no directory left of an agent that owned agents', async () => {
+    const w = world()
+    const lead = await w.lead()
+    await lead.delegate(completes('together', { owns: [completes(), fails()], workMs: 10_000 }))
+    const { session } = w.agent('scout').order.generation.identity
+    const { directory } = ownerPaths(w.root, session)
+    assert.equal(w.disk.entry(directory), 'directory')
+    await lead.settled()
+    assert.equal(w.disk.entry(directory), undefined)
+    assert.equal(w.session(session).entries.length, 2, 'it was told what its agents came to')
+    assertNothingIsLeft(w)
+  })
+})
+
+describe('an agent whose mailbox cannot be trusted', () => {
+  for (const [how, what] of [
+    ['is open to others', 'loose-file'],
+    ['belongs to somebody else', 'foreign-file'],
+    ['is a link', 'symlink'],
+    ['is damaged', 'file'],
+  ] as const)
+    it(`because its generation.json ${how} is named, counts as unsettled, and is left alone`, async () => {
+      const w = world()
+      const first = await w.lead()
+      await first.delegate(completes('secret', { workMs: 2_000 }))
+      first.kill()
+      const { paths, generation } = w.agent('scout').order
+      const name = generation.identity.generation
+      const sound = w.disk.read(paths.file, 100_000)
+      assert.ok('bytes' in sound)
+      const bytes = what === 'file' ? sound.bytes.slice(0, 40) : sound.bytes
+      w.disk.plant(paths.file, what, bytes)
+      const second = await w.lead()
+      await w.advance(120_000)
+      assert.deepEqual(second.owner.unreadable, [name])
+      assert.equal(second.owner.hasUnsettled, true)
+      assert.deepEqual(await second.states(), {})
+      assert.deepEqual((await refusal(w, second.owner.close('scout'))).category, 'target_not_found')
+      assert.deepEqual([second.told, w.machine.signals], [[], []])
+      assert.equal(w.disk.entry(paths.file), what === 'symlink' ? 'other' : 'file')
+      assert.equal(w.ledger.count(name, 'close'), 0)
+      assert.equal(w.ledger.count(name, 'result'), 1, 'it worked on')
+      await second.quit()
+      w.disk.plant(paths.file, 'file', sound.bytes)
+      const third = await w.lead()
+      await third.settled()
+      assert.deepEqual([third.owner.unreadable, third.told], [[], ['scout']])
+      assertNothingIsLeft(w)
+    })
+
+  it('keeps its owner from concluding, if that is an agent itself', async () => {
+    const bench = await AgentBench.of()
+    const { session } = bench.generation.identity
+    const earlier = await bench.world.lead(session)
+    await earlier.delegate(hangs())
+    earlier.kill()
+    const { paths } = bench.world.agent('scout').order
+    const sound = bench.world.disk.read(paths.file, 100_000)
+    assert.ok('bytes' in sound)
+    bench.world.disk.plant(paths.file, 'loose-file', sound.bytes)
+    const own = bench.world.leadIn(bench.process, session)
+    await bench.world.run(own.open())
+    await bench.open(own.owner)
+    bench.host.end({ outcome: 'answered', text: 'all is done' })
+    await bench.advance(120_000)
+    assert.deepEqual(bench.kinds, ['ack'])
+    assert.equal(bench.host.hasLeft, false)
   })
 })
 
@@ -280,6 +382,43 @@ describe('an owner that stops', () => {
     assertNothingIsLeft(lead.world)
   })
 })
+
+/** Counts who waits to be told that a process of this machine has ended. */
+function countListeners(machine: Machine): () => number {
+  const onEnd = machine.onEnd.bind(machine)
+  let count = 0
+  machine.onEnd = (listener) => {
+    const end = onEnd(listener)
+    count++
+    return () => {
+      count--
+      end()
+    }
+  }
+  return () => count
+}
+
+/** Notes every later call of this process to its file system. */
+function countCalls(fs: MemoryFs): string[] {
+  const calls: string[] = []
+  for (const name of [
+    'list',
+    'entry',
+    'read',
+    'verifyDirectory',
+    'watch',
+    'link',
+    'rename',
+  ] as const) {
+    const call = fs[name].bind(fs) as (...args: readonly unknown[]) => unknown
+    const counted = (...args: readonly unknown[]) => {
+      calls.push(`${name} ${args.join(' ')}`)
+      return call(...args)
+    }
+    Object.assign(fs, { [name]: counted })
+  }
+  return calls
+}
 
 function refusedAs(category: string) {
   return (error: unknown) => error instanceof OperationError && error.failure.category === category

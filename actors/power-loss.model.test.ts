@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { it } from 'node:test'
-import { limits, type MemoryFs } from '../mailbox/index.ts'
+import { limits } from '../mailbox/index.ts'
+import type { MemoryFs } from '../mailbox/testing/index.ts'
 import {
   completes,
   type FakeSessionFile,

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ownerPaths } from '../mailbox/index.ts'
 import { OperationError } from './index.ts'
-import { assertNothingIsLeft, completes, hangs, world } from './testing/index.ts'
+import {
+  assertNothingIsLeft,
+  completes,
+  hangs,
+  type Lead,
+  refusal,
+  world,
+} from './testing/index.ts'
 
 describe('an owner in its next life', () => {
   it('finds its agents at work, and is told what they come to', async () => {
@@ -173,6 +181,27 @@ describe('a second window', () => {
     assert.deepEqual(second.told, ['scout'])
   })
 
+  it('settles what the first was told, wherever that was killed before it had settled it', async () => {
+    let settledBefore = 0
+    for (let operations = 0; settledBefore === 0; operations++) {
+      assert.ok(operations < 100, 'the first never comes to its end')
+      const w = world()
+      const [first, second] = [await w.lead(), await w.lead()]
+      await first.delegate(completes())
+      await w.until(() => first.told.length === 1)
+      first.process.crashAfterOperations(operations)
+      await w.until(() => !first.process.isAlive || !first.owner.hasUnsettled)
+      if (first.process.isAlive) settledBefore++
+      first.kill()
+      await w.until(() => second.owner.role === 'acting', 31_000)
+      await second.settled()
+      assert.deepEqual(second.host.messages, [], `at ${operations}`)
+      assert.deepEqual(second.told, ['scout'], `at ${operations}`)
+      assertNothingIsLeft(w, `at ${operations}`)
+      await second.quit()
+    }
+  })
+
   it('takes over everything in the end wherever the disk says no at first', async () => {
     for (let point = 0; point < 25; point++) {
       const w = world()
@@ -213,6 +242,58 @@ describe('a second window', () => {
     }
   })
 })
+
+describe('a window that may not act', () => {
+  it('because another one does says so, and what to do', async () => {
+    const w = world()
+    await w.lead()
+    const second = await w.lead()
+    await assertMayNotAct(second, /^Another window has this session open/, /^Use the other window/)
+  })
+
+  it('because nobody can read who acts says so, names the place, and acts once that is mended', async () => {
+    const w = world()
+    const first = await w.lead()
+    await first.delegate(hangs())
+    first.kill()
+    const { lease } = ownerPaths(w.root, 'lead')
+    const [name] = w.disk.list(lease) ?? []
+    assert.ok(name)
+    const whole = w.disk.read(`${lease}/${name}`, 100_000)
+    assert.ok('bytes' in whole)
+    w.disk.plant(`${lease}/${name}`, 'loose-file', whole.bytes)
+    const second = await w.lead()
+    const message = new RegExp(`^Who acts for this session cannot be read: a file in ${lease} `)
+    await assertMayNotAct(second, message, /^Set its mode to 600, or remove it/)
+    w.disk.plant(`${lease}/${name}`, 'file', whole.bytes)
+    await w.until(() => second.owner.role === 'acting', 31_000)
+    assert.deepEqual(await second.states(), { scout: 'working' })
+  })
+
+  it('because it is being closed says so', async () => {
+    const w = world()
+    const lead = await w.lead()
+    await lead.delegate(hangs())
+    await w.run(lead.owner.stop())
+    await assertMayNotAct(lead, /^This session is being closed/, /^Open it again/)
+  })
+})
+
+async function assertMayNotAct(lead: Lead, message: RegExp, nextAction: RegExp): Promise<void> {
+  const { owner, world: w } = lead
+  for (const refused of [
+    () => lead.start(),
+    () => owner.close('scout'),
+    () => owner.inspect('scout'),
+    () => owner.tell('scout', { kind: 'steer', text: 'faster' }),
+  ]) {
+    const failure = await refusal(w, refused())
+    assert.equal(failure.category, 'agent_busy')
+    assert.match(failure.message, message)
+    assert.match(failure.nextAction, nextAction)
+  }
+  assert.deepEqual(w.machine.signals, [])
+}
 
 function refusedAs(category: string) {
   return (error: unknown) => error instanceof OperationError && error.failure.category === category

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Admission, Outbox, type OutboxOptions, parseRecordName } from './admit.ts'
+import { decodeAgentRecord, decodeOwnerRecord, encode } from './codec.ts'
+import { MailboxError } from './errors.ts'
+import { recordBytesDefault } from './limits.ts'
+import type { MailboxFs } from './ports.ts'
+import type { MailboxRecord } from './record.ts'
+import { reserveAt } from './reserve.ts'
 import {
   accepted,
   backends,
@@ -11,13 +17,7 @@ import {
   steer,
   task,
   withCalls,
-} from './builders.ts'
-import { decodeAgentRecord, decodeOwnerRecord, encode } from './codec.ts'
-import { MailboxError } from './errors.ts'
-import { recordBytesDefault } from './limits.ts'
-import type { MailboxFs } from './ports.ts'
-import type { MailboxRecord } from './record.ts'
-import { reserveAt } from './reserve.ts'
+} from './testing/builders.ts'
 
 const outboxOf = (
   { fs, records, drafts }: Mailbox,

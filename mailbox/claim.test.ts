@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type ClaimAnswer, type ClaimPlace, claim, readClaim, unclaim } from './claim.ts'
+import { encode } from './codec.ts'
+import { MailboxError } from './errors.ts'
+import { readLease, takeLease } from './lease.ts'
+import type { ClaimFile } from './record.ts'
 import {
   backends,
   claimFile,
@@ -12,13 +17,8 @@ import {
   runtimeOf,
   Turns,
   withCalls,
-} from './builders.ts'
-import { type ClaimAnswer, type ClaimPlace, claim, readClaim, unclaim } from './claim.ts'
-import { encode } from './codec.ts'
-import { MailboxError } from './errors.ts'
-import { readLease, takeLease } from './lease.ts'
-import { Crashed } from './memory-fs.ts'
-import type { ClaimFile } from './record.ts'
+} from './testing/builders.ts'
+import { Crashed } from './testing/memory-fs.ts'
 
 /** A mailbox as the process `pid` claims names in it; the generations that exist are the test's to say. */
 const placeOf = (

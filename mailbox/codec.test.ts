@@ -2,6 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import {
+  type Decoded,
+  decodeAgentRecord,
+  decodeClaim,
+  decodeGeneration,
+  decodeLease,
+  decodeOwnerRecord,
+  decodeReady,
+  encode,
+  type Refusal,
+} from './codec.ts'
+import { refusalReasonCharsMax } from './limits.ts'
+import type { AgentRecord, OwnerRecord } from './record.ts'
+import {
   accepted,
   ask,
   claimFile,
@@ -21,20 +34,7 @@ import {
   seed,
   steer,
   task,
-} from './builders.ts'
-import {
-  type Decoded,
-  decodeAgentRecord,
-  decodeClaim,
-  decodeGeneration,
-  decodeLease,
-  decodeOwnerRecord,
-  decodeReady,
-  encode,
-  type Refusal,
-} from './codec.ts'
-import { refusalReasonCharsMax } from './limits.ts'
-import type { AgentRecord, OwnerRecord } from './record.ts'
+} from './testing/builders.ts'
 
 type Decode = (bytes: Uint8Array) => Decoded<unknown>
 type Encodable = Parameters<typeof encode>[0]

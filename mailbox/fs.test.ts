@@ -19,8 +19,8 @@ import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { diskFs } from './disk-fs.ts'
 import { MailboxError, type MailboxErrorCode } from './errors.ts'
-import { MemoryFs, type Planted } from './memory-fs.ts'
 import type { MailboxFs, ReadOutcome } from './ports.ts'
+import { MemoryFs, type Planted } from './testing/memory-fs.ts'
 
 interface Backend {
   readonly name: string

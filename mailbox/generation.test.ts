@@ -1,19 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  backends,
-  claimFile,
-  countingIds,
-  generationFile,
-  identity,
-  idOf,
-  Machine,
-  processOf,
-  readyFile,
-  runtimeOf,
-  task,
-  withCalls,
-} from './builders.ts'
 import { claim, readClaim } from './claim.ts'
 import { decodeOwnerRecord } from './codec.ts'
 import { MailboxError, type MailboxErrorCode } from './errors.ts'
@@ -41,9 +27,23 @@ import {
   rootPaths,
   sessionClaimPath,
 } from './layout.ts'
-import { Crashed, MemoryFs } from './memory-fs.ts'
 import type { MailboxFs } from './ports.ts'
 import type { OwnerRecord } from './record.ts'
+import {
+  backends,
+  claimFile,
+  countingIds,
+  generationFile,
+  identity,
+  idOf,
+  Machine,
+  processOf,
+  readyFile,
+  runtimeOf,
+  task,
+  withCalls,
+} from './testing/builders.ts'
+import { Crashed, MemoryFs } from './testing/memory-fs.ts'
 
 const file = generationFile()
 const { generation } = file.identity

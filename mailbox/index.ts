@@ -58,7 +58,6 @@ export {
   takeLease,
 } from './lease.ts'
 export * as limits from './limits.ts'
-export { Crashed, MemoryFs } from './memory-fs.ts'
 export type * from './ports.ts'
 export { systemProcesses } from './process-identity.ts'
 export type * from './record.ts'

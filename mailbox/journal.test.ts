@@ -16,6 +16,13 @@ import { createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Outbox } from './admit.ts'
+import { decodeAgentRecord, encode } from './codec.ts'
+import { diskFs } from './disk-fs.ts'
+import { MailboxError } from './errors.ts'
+import { Journal, type JournalOptions, type Scan, sameIdentity } from './journal.ts'
+import { recordReadBytesMax, scanWindow } from './limits.ts'
+import type { MailboxFs } from './ports.ts'
+import type { AgentRecord, Identity, MailboxRecord } from './record.ts'
 import {
   accepted,
   ask,
@@ -30,15 +37,8 @@ import {
   seed,
   task,
   withCalls,
-} from './builders.ts'
-import { decodeAgentRecord, encode } from './codec.ts'
-import { diskFs } from './disk-fs.ts'
-import { MailboxError } from './errors.ts'
-import { Journal, type JournalOptions, type Scan, sameIdentity } from './journal.ts'
-import { recordReadBytesMax, scanWindow } from './limits.ts'
-import type { MemoryFs, Planted } from './memory-fs.ts'
-import type { MailboxFs } from './ports.ts'
-import type { AgentRecord, Identity, MailboxRecord } from './record.ts'
+} from './testing/builders.ts'
+import type { MemoryFs, Planted } from './testing/memory-fs.ts'
 
 function journalOf(
   { fs, records, quarantine }: Mailbox,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { backends, generationFile, idOf, seed } from './builders.ts'
 import { MailboxError } from './errors.ts'
 import { labelClaimPath } from './generation.ts'
 import {
@@ -17,6 +16,7 @@ import {
   rootPaths,
   sessionClaimPath,
 } from './layout.ts'
+import { backends, generationFile, idOf, seed } from './testing/builders.ts'
 
 const root = rootPaths('/agent')
 

@@ -2,6 +2,20 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, describe, it } from 'node:test'
+import { systemIds } from './clock.ts'
+import { encode } from './codec.ts'
+import { MailboxError } from './errors.ts'
+import {
+  holdsLease,
+  type LeaseAnswer,
+  type LeasePlace,
+  readLease,
+  releaseLease,
+  takeLease,
+} from './lease.ts'
+import type { MailboxFs } from './ports.ts'
+import type { LeaseFile, Runtime } from './record.ts'
+import { startRuntime } from './runtime.ts'
 import {
   backends,
   countingIds,
@@ -14,22 +28,8 @@ import {
   runtimeOf,
   Turns,
   withCalls,
-} from './builders.ts'
-import { systemIds } from './clock.ts'
-import { encode } from './codec.ts'
-import { MailboxError } from './errors.ts'
-import {
-  holdsLease,
-  type LeaseAnswer,
-  type LeasePlace,
-  readLease,
-  releaseLease,
-  takeLease,
-} from './lease.ts'
-import { Crashed } from './memory-fs.ts'
-import type { MailboxFs } from './ports.ts'
-import type { LeaseFile, Runtime } from './record.ts'
-import { startRuntime } from './runtime.ts'
+} from './testing/builders.ts'
+import { Crashed } from './testing/memory-fs.ts'
 
 /** The lease of one mailbox as the process `pid` sees it. */
 const placeOf = (

@@ -5,6 +5,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Admission, Outbox, parseRecordName } from './admit.ts'
+import { type ClaimPlace, claim, readClaim } from './claim.ts'
+import { decodeAgentRecord, encode } from './codec.ts'
+import { Journal } from './journal.ts'
+import { type LeasePlace, readLease, releaseLease, takeLease } from './lease.ts'
+import type { AgentRecord, Runtime } from './record.ts'
 import {
   accepted,
   claimFile,
@@ -17,13 +22,8 @@ import {
   processOf,
   result,
   runtimeOf,
-} from './builders.ts'
-import { type ClaimPlace, claim, readClaim } from './claim.ts'
-import { decodeAgentRecord, encode } from './codec.ts'
-import { Journal } from './journal.ts'
-import { type LeasePlace, readLease, releaseLease, takeLease } from './lease.ts'
-import { Crashed } from './memory-fs.ts'
-import type { AgentRecord, Runtime } from './record.ts'
+} from './testing/builders.ts'
+import { Crashed } from './testing/memory-fs.ts'
 
 type MemoryMailbox = ReturnType<typeof memoryMailbox>
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { backends, countingIds, memoryMailbox } from './builders.ts'
 import { ballastBytes } from './limits.ts'
 import { reserveAt, setReserveAside } from './reserve.ts'
+import { backends, countingIds, memoryMailbox } from './testing/builders.ts'
 
 for (const backend of backends) {
   describe(`a reserve on ${backend.name}`, () => {

@@ -12,11 +12,21 @@ export async function keepText(fs: MailboxFs, ids: Ids, path: string, text: stri
   const directory = path.slice(0, path.lastIndexOf('/'))
   if (fs.entry(path) === undefined) {
     const draft = `${directory}/draft-${ids.next()}`
-    await fs.createSynced(draft, Buffer.from(text))
-    fs.link(draft, path)
-    await fs.syncDirectory(directory)
-    fs.remove(draft)
+    try {
+      await fs.createSynced(draft, Buffer.from(text))
+      fs.link(draft, path)
+      await fs.syncDirectory(directory)
+    } finally {
+      removeIfPossible(fs, draft)
+    }
   } else await fs.syncDirectory(directory) // the attempt that made it may have died before its sync
+}
+
+/** What stays behind is removed when results are pruned. */
+function removeIfPossible(fs: MailboxFs, path: string): void {
+  try {
+    fs.remove(path)
+  } catch {}
 }
 
 const dayMs = 86_400_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { countingIds, Machine, processOf, runtimeOf } from './builders.ts'
 import { isOwnProcess, runtimePresence, startRuntime } from './runtime.ts'
+import { countingIds, Machine, processOf, runtimeOf } from './testing/builders.ts'
 
 describe('a runtime', () => {
   it('of this process lives until it ends, whatever the others do', () => {

@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, it } from 'node:test'
-import { scratchDirectory } from './builders.ts'
 import { MailboxError } from './errors.ts'
 import { trustedAgentDirectory } from './safety.ts'
+import { scratchDirectory } from './testing/builders.ts'
 
 const scratch = scratchDirectory()
 const isRoot = process.getuid?.() === 0

@@ -82,8 +82,16 @@ export async function writeSettings(
 
 /** The nearest directory with a `.pi` folder, here or above: what a person trusts or not. */
 export function projectDirectory(cwd: string): string | undefined {
-  if (statSync(join(cwd, '.pi'), { throwIfNoEntry: false })?.isDirectory()) return cwd
+  if (isDirectory(join(cwd, '.pi'))) return cwd
   return dirname(cwd) === cwd ? undefined : projectDirectory(dirname(cwd))
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false // not there, or a loop of links
+  }
 }
 
 function projectPlacement(cwd: string, diagnostics: string[]): 'tab' | 'split' | undefined {

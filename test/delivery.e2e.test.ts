@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
-import { delivered, hasRecord } from '../demo/evidence.ts'
+import { fileURLToPath } from 'node:url'
+import { delivered, generations, hasRecord, processesIn } from '../demo/evidence.ts'
+import type { Sandbox } from '../demo/pi-process.ts'
+import { scriptedModel } from '../demo/scripted-model.ts'
 import {
   delegate,
   fact,
@@ -14,6 +20,7 @@ import {
 } from './support.ts'
 
 const killSelf = join(import.meta.dirname, 'fixtures/kill-self.ts')
+const slowStart = join(import.meta.dirname, 'fixtures/slow-start.ts')
 
 const work = { when: 'count the files', say: 'There are 3 files.' }
 const heard = { when: 'agent=scout', say: 'I have heard it.' }
@@ -123,6 +130,74 @@ describe('a result with real Pi processes', () => {
     await lead.close()
   })
 
+  it('waits for the prompt that its session is opened with, however slowly that opens', async (t) => {
+    const place = sandbox(t, [start, busy, work])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is durable', () => hasRecord(place, 'result'))
+    await lead.kill()
+    // A result that came first would still be at it when the question comes.
+    place.rules = [
+      { ...heard, afterMs: 5_000 },
+      { when: 'my question', say: 'My answer.' },
+    ]
+    const answer = await printPi(place, ['-e', slowStart, '--session', file, 'my question'])
+    assert.deepEqual(answer, { code: 0, stdout: 'My answer.\n' }, JSON.stringify(answer))
+    place.rules = [heard]
+    const next = startPi(place, { session: file })
+    await settled(place, [next])
+    assert.deepEqual(delivered(file), ['scout'])
+    await next.close()
+  })
+
+  it('is told once in a session whose last line was torn by the death of its lead', async (t) => {
+    const place = sandbox(t, [start, busy, work])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is durable', () => hasRecord(place, 'result'))
+    await lead.kill()
+    const torn = '{"type":"message","id":"abc'
+    appendFileSync(file, torn)
+    place.rules = [heard]
+    const next = startPi(place, { session: file })
+    await fact('the result is told', () => runs(next) === 1)
+    await settled(place, [next])
+    assert.deepEqual(delivered(file), ['scout'])
+    assert.ok(readFileSync(file, 'utf8').split('\n').includes(torn), 'a line of its own')
+    next.prompt('hello')
+    await fact('the lead goes on', () => runs(next) === 2)
+    await next.close()
+    assert.deepEqual(delivered(file), ['scout'])
+  })
+
+  it('in a mailbox that cannot be trusted is shown as such, and not touched', async (t) => {
+    const place = sandbox(t, [start, busy, work])
+    const lead = startPi(place)
+    lead.prompt('please start')
+    const file = await sessionFile(lead)
+    await fact('the result is durable', () => hasRecord(place, 'result'))
+    await lead.kill()
+    const [generation] = generations(place)
+    assert.ok(generation)
+    await fact('its agent has left', () => processesIn(place).length === 0)
+    chmodSync(join(generation.path, 'generation.json'), 0o644)
+    place.rules = [{ when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] }]
+    const next = startPi(place, { session: file })
+    next.prompt('please list')
+    await fact('the lead is idle', () => runs(next) === 1)
+    const [list] = toolAnswers(next)
+    assert.deepEqual(list?.details['agents'], [])
+    assert.match(
+      JSON.stringify(list?.details['diagnostics']),
+      /mailbox [0-9a-z]{26} of this session cannot be trusted \(generation\.json\)/,
+    )
+    await next.close()
+    assert.deepEqual(delivered(file), [])
+    assert.deepEqual(generations(place), [generation])
+  })
+
   it('reaches one of two windows on one session, and the other one after the first is killed', async (t) => {
     const place = sandbox(t, [
       start,
@@ -153,3 +228,28 @@ describe('a result with real Pi processes', () => {
     await second.close()
   })
 })
+
+/** Opens Pi for one answer, as `pi -p` does. */
+async function printPi(
+  { env, project }: Sandbox,
+  args: readonly string[],
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr?: string }> {
+  const here = import.meta.dirname
+  const cli = join(
+    dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))),
+    'cli.js',
+  )
+  const child = spawn(
+    process.env['DROVER_TEST_NODE'] ?? process.execPath,
+    [
+      process.env['DROVER_TEST_PI'] ?? cli,
+      ...['-p', '--model', scriptedModel],
+      ...['-e', dirname(here), '-e', join(here, '../demo/scripted-model.ts')],
+      ...args,
+    ],
+    { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)])
+  return { code, stdout, ...(code !== 0 && { stderr }) }
+}

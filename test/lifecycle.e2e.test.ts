@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, leftovers, processesIn, sessionFiles } from '../demo/evidence.ts'
@@ -16,6 +16,7 @@ import {
 } from './support.ts'
 
 const brokenAgent = join(import.meta.dirname, 'fixtures/broken-agent.ts')
+const abortRun = join(import.meta.dirname, 'fixtures/abort-run.ts')
 
 /** The record that says where the one living agent is. */
 function placement(place: Sandbox): { readonly pid: number; readonly started: string } | undefined {
@@ -91,6 +92,25 @@ describe('an agent with real Pi processes', () => {
     assert.equal(generations(place).length, 1, 'it works on without its lead')
   })
 
+  it('whose run another extension stops has failed, and leaves', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [delegate('scout', 'look')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'look', calls: [{ name: 'ls', args: {} }] },
+    ])
+    const lead = startPi(place, { extensions: [abortRun] })
+    await answersTo(lead, 'please start', 1)
+    const told = await lead.event(
+      (event) =>
+        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
+    )
+    const { content } = told['message'] as { content: string }
+    assert.match(content, /^agent=scout .* failed\n/)
+    assert.match(content, /\[scout failed: interrupted\] The run was stopped/)
+    await settled(place, [lead])
+    await lead.close()
+  })
+
   it('that ends at its start is reported with its last words, and nothing of it is left', async (t) => {
     const place = sandbox(t, [{ when: 'please start', calls: [delegate('scout', 'anything')] }])
     const lead = startPi(place, { extensions: [brokenAgent] })
@@ -125,6 +145,7 @@ describe('a wrong request', () => {
     const place = sandbox(t, [])
     const file = join(place.project, 'a-file')
     writeFileSync(file, '')
+    symlinkSync('loop', join(place.project, 'loop'))
     const wrong: readonly (readonly [Record<string, unknown>, RegExp])[] = [
       [{ action: 'fly' }, /action is "fly".*\n.*list, delegate, steer, reply, inspect, close/],
       [{}, /action is missing/],
@@ -150,6 +171,13 @@ describe('a wrong request', () => {
         /does not exist/,
       ],
       [{ action: 'delegate', definition: 'scout', task: 'x', cwd: file }, /is not a directory/],
+      ...['loop', 'y'.repeat(300), `${'y/'.repeat(3_000)}y`, 'a\0b'].map(
+        (cwd) =>
+          [
+            { action: 'delegate', definition: 'scout', task: 'x', cwd },
+            /^invalid_request: cwd .* does not exist/,
+          ] as const,
+      ),
       [{ action: 'delegate', definition: 'scout', task: 'x', timeoutMs: 5_000 }, /timeoutMs: /],
       [{ action: 'delegate', definition: 'scout', task: 'x', timeoutMs: 300_001 }, /timeoutMs: /],
       [{ action: 'delegate', definition: 'scout', task: 'x', timeoutMs: 'soon' }, /timeoutMs: /],

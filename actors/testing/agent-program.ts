@@ -1,12 +1,12 @@
 import {
   type AgentRecord,
-  Crashed,
   Outbox,
   protocol,
   type RootPaths,
   reserveAt,
   startRuntime,
 } from '../../mailbox/index.ts'
+import { Crashed } from '../../mailbox/testing/index.ts'
 import { ManagedAgent, type OwnAgents, type StartOrder } from '../index.ts'
 import { FakeAgentHost } from './agent-host.ts'
 import type { Fate } from './fates.ts'

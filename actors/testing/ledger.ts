@@ -1,4 +1,5 @@
-import type { GenerationPaths, MemoryFs } from '../../mailbox/index.ts'
+import type { GenerationPaths } from '../../mailbox/index.ts'
+import type { MemoryFs } from '../../mailbox/testing/index.ts'
 
 /** All that was ever written about one generation, whatever has become of it since. */
 export interface Written {

@@ -1,11 +1,5 @@
-import {
-  Crashed,
-  type Ids,
-  MemoryFs,
-  type Processes,
-  type ProcessIdentity,
-  type ProcessPresence,
-} from '../../mailbox/index.ts'
+import type { Ids, Processes, ProcessIdentity, ProcessPresence } from '../../mailbox/index.ts'
+import { Crashed, MemoryFs } from '../../mailbox/testing/index.ts'
 import { type ClockFace, VirtualClock } from './clock.ts'
 import { sequentialIds } from './ids.ts'
 

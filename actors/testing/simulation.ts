@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { Crashed, generationExists, ownerPaths, readClaim } from '../../mailbox/index.ts'
+import { generationExists, ownerPaths, readClaim } from '../../mailbox/index.ts'
+import { Crashed } from '../../mailbox/testing/index.ts'
 import { ActorError } from '../errors.ts'
 import { OperationError, type Row } from '../index.ts'
 import { completes, dies, type Fate, fails, hangs, neverReady } from './fates.ts'

@@ -1,11 +1,11 @@
 import {
-  type MemoryFs,
   type RootPaths,
   reserveAt,
   rootPaths,
   sessionClaimPath,
   startRuntime,
 } from '../../mailbox/index.ts'
+import type { MemoryFs } from '../../mailbox/testing/index.ts'
 import {
   type CloseReport,
   type Delegated,

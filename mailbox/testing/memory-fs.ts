@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { MailboxError, mailboxError } from './errors.ts'
+import { MailboxError, mailboxError } from '../errors.ts'
+import type { Entry, MailboxFs, ReadOutcome } from '../ports.ts'
 import {
   type Access,
   type DirectoryNode,
@@ -17,7 +18,6 @@ import {
   strikesOperation,
 } from './memory-faults.ts'
 import { powerLosses } from './memory-power.ts'
-import type { Entry, MailboxFs, ReadOutcome } from './ports.ts'
 
 /** What a hostile or careless hand may leave in a directory. Whatever had that name is gone. */
 export type Planted =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { MailboxError, type MailboxErrorCode } from './errors.ts'
+import { MailboxError, type MailboxErrorCode } from '../errors.ts'
 import type { FaultCode } from './memory-faults.ts'
 import { Crashed, MemoryFs } from './memory-fs.ts'
 

@@ -2,9 +2,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { diskFs } from './disk-fs.ts'
-import { MemoryFs } from './memory-fs.ts'
-import type { Ids, MailboxFs, Processes, ProcessIdentity } from './ports.ts'
+import { diskFs } from '../disk-fs.ts'
+import type { Ids, MailboxFs, Processes, ProcessIdentity } from '../ports.ts'
 import type {
   AcceptedRecord,
   AskRecord,
@@ -23,8 +22,9 @@ import type {
   Runtime,
   SteerRecord,
   TaskRecord,
-} from './record.ts'
-import { protocol } from './record.ts'
+} from '../record.ts'
+import { protocol } from '../record.ts'
+import { MemoryFs } from './memory-fs.ts'
 
 /** For fast-check: the seed of a failed run, to run it again. */
 export function seed(): { readonly seed?: number } {

@@ -1,0 +1,1 @@
+export { Crashed, MemoryFs } from './memory-fs.ts'
