@@ -25,6 +25,7 @@ export {
 } from './owner.ts'
 export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
 export type * from './ports.ts'
+export { presenceIn } from './presence.ts'
 export { noSuchAgent } from './refusals.ts'
 export { type AgentFacts, type PublicState, type Row, row } from './row.ts'
 export type { Delegated, DelegateOrder } from './start-ports.ts'

@@ -1,4 +1,4 @@
-import type { Clock, MailboxFs } from '../mailbox/index.ts'
+import type { Clock, MailboxFs, Processes, ProcessIdentity } from '../mailbox/index.ts'
 import type { AgentMailbox, MailboxState } from './agent-mailbox.ts'
 import type { AgentRunner, Presence } from './ports.ts'
 
@@ -7,6 +7,13 @@ export interface PresencePorts {
   readonly clock: Clock
   readonly runnerOf: (name: string) => AgentRunner | undefined
   readonly signal: AbortSignal
+}
+
+/** What the process table proves of one process. One that was never recorded proves nothing. */
+export function presenceIn(processes: Processes, process: ProcessIdentity | undefined): Presence {
+  if (process === undefined) return 'unknown'
+  const presence = processes.presence(process)
+  return presence === 'gone' ? 'lost' : presence
 }
 
 /** What can be proved now about the process of an agent. One that was never started proves nothing yet. */

@@ -10,7 +10,7 @@ import {
   readGeneration,
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
-import type { Presence } from './ports.ts'
+import { presenceIn } from './presence.ts'
 import { type Row, row } from './row.ts'
 
 export interface SurveyPorts {
@@ -43,17 +43,10 @@ function surveyed(
   return row({
     generation,
     assignment,
-    presence: presenceIn(processes, placement),
+    presence: presenceIn(processes, placement === 'contradictory' ? undefined : placement?.process),
     delivered: false,
     ...(ready && { ready }),
     ...(activity && { activity }),
     ...(diagnostic !== undefined && { diagnostic }),
   })
-}
-
-function presenceIn(processes: Processes, placement: AgentMailbox['placement']): Presence {
-  if (placement === undefined || placement === 'contradictory') return 'unknown'
-  if (placement.process === undefined) return 'unknown'
-  const presence = processes.presence(placement.process)
-  return presence === 'gone' ? 'lost' : presence
 }

@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
-import type { AgentPlace, AgentRunner, Capture, StartOrder, Stopped } from '../../actors/index.ts'
+import {
+  type AgentPlace,
+  type AgentRunner,
+  type Capture,
+  type Presence,
+  presenceIn,
+  type StartOrder,
+  type Stopped,
+} from '../../actors/index.ts'
 import {
   type Clock,
   type GenerationPaths,
@@ -56,10 +64,8 @@ export class HeadlessRunner implements AgentRunner<Launch> {
     return { runner: this.name, process }
   }
 
-  async observe({ placement }: AgentPlace): Promise<'live' | 'lost' | 'unknown'> {
-    if (placement.process === undefined) return 'unknown'
-    const presence = this.#processes.presence(placement.process)
-    return presence === 'gone' ? 'lost' : presence
+  async observe({ placement }: AgentPlace): Promise<Presence> {
+    return presenceIn(this.#processes, placement.process)
   }
 
   /** What the agent notes of its own work, then what it said on its error output. */
