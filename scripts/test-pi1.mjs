@@ -15,9 +15,6 @@ const cli = join(modules, '@earendil-works', 'pi-coding-agent', 'dist', 'cli.js'
 
 if (process.platform !== 'linux' || process.arch !== 'x64') {
   console.error(
-    `This lane brings Node for linux-x64 only; this is ${process.platform}-${process.arch}.`,
-  )
-  console.error(
     `Skipped: this lane brings Node for linux-x64 only; this is ${process.platform}-${process.arch}.`,
   )
   process.exit(isSmoke ? 0 : 1)
