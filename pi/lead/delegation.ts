@@ -1,6 +1,5 @@
 import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
 import type {
-  AgentSession,
   CloseReport,
   Delegated,
   Descendant,
@@ -11,7 +10,7 @@ import type {
   Row,
   Told,
 } from '../../actors/index.ts'
-import { noSuchAgent, OperationError, survey } from '../../actors/index.ts'
+import { noSuchAgent, survey } from '../../actors/index.ts'
 import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { openOwner, type World } from '../compose.ts'
@@ -24,43 +23,15 @@ import {
 } from '../definitions/index.ts'
 import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../host.ts'
 import { agentToolName, askOwnerToolName, headlessLaunch, type Launch } from '../launch.ts'
-import { findSession, isOfAgentDirectory, type SavedSession } from '../saved-sessions.ts'
-import { continuedSession, forkedSession, newSession } from '../sessions.ts'
 import { readSettings, type Settings } from '../settings.ts'
-import { directory, statIfAny } from './directory.ts'
 import { invalidRequest } from './errors.ts'
 import { ProjectTrust } from './project-trust.ts'
-
-/** Where a delegating session stands in its tree. */
-export interface Standing {
-  readonly rootSession: string
-  readonly depth: number
-  /** The agent's own definition; none for a lead, which may use all. */
-  readonly definition?: string
-}
-
-/** A task for a new agent, or for one that takes up a saved session. */
-export interface DelegateRequest {
-  readonly definition?: string | undefined
-  readonly session?: string | undefined
-  readonly fork?: string | undefined
-  readonly task: string
-  readonly label?: string | undefined
-  readonly cwd?: string | undefined
-  readonly files?: readonly string[] | undefined
-  readonly timeoutMs?: number | undefined
-}
+import { chooseWork, type DelegateRequest, type Standing } from './work.ts'
 
 /** A definition as `list` shows it. */
 export interface ListedDefinition {
   readonly name: string
   readonly [field: string]: unknown
-}
-
-interface Work {
-  readonly definition: string
-  readonly cwd: string
-  readonly session: () => AgentSession
 }
 
 export interface DefinitionList {
@@ -192,7 +163,7 @@ export class Delegation {
     ctx: ExtensionContext,
   ): Promise<Delegated> {
     const trusted = await this.#trust.isTrusted(ctx)
-    const work = this.#work(request, ctx)
+    const work = chooseWork(this.#world, this.#standing, request, ctx)
     const { definition, cwd } = work
     const launch = this.#launch(definition, cwd, trusted, ctx)
     const { task, label, timeoutMs = limits.startBudgetMs } = request
@@ -209,68 +180,6 @@ export class Delegation {
       ...(files.length > 0 && { files }),
     }
     return owner.delegate(order, signal ?? new AbortController().signal)
-  }
-
-  /** As what, where and in which session the work is to be done. */
-  #work(request: DelegateRequest, ctx: ExtensionContext): Work {
-    if (request.session !== undefined) return this.#continuation(request.session, ctx)
-    const { definition = '', fork } = request
-    const cwd = directory(request.cwd, ctx.cwd)
-    const { fs } = this.#world
-    const own = ctx.sessionManager.getSessionId()
-    const parent = ctx.sessionManager.getSessionFile() ?? ''
-    const origin = { definition, owner: own }
-    if (fork === undefined)
-      return { definition, cwd, session: () => newSession(fs, cwd, parent, origin) }
-    const source = this.#saved(fork, ctx)
-    return { definition, cwd, session: () => forkedSession(fs, cwd, source.file, origin) }
-  }
-
-  #continuation(selector: string, ctx: ExtensionContext): Work {
-    const saved = this.#saved(selector, ctx)
-    const own = ctx.sessionManager.getSessionId()
-    const refuse = (why: string, next: string) => invalidRequest('delegate', why, next)
-    if (saved.id === own)
-      throw refuse(
-        'That session is this one; it cannot be delegated to itself.',
-        'Give definition, and this session as fork: the agent works in a copy of it.',
-      )
-    if (!isOfAgentDirectory(this.#world.agentDirectory, saved.file))
-      throw refuse(
-        `${saved.file} is not a session of this agent directory.`,
-        'Give definition, and that session as fork: the agent works in a copy of it.',
-      )
-    const { definition } = saved
-    if (definition === undefined)
-      throw refuse(
-        `The session ${saved.id} never was an agent's, so it has no definition.`,
-        'Give definition, and that session as fork: the agent works in a copy of it.',
-      )
-    if (this.#standing.definition !== undefined && saved.owner !== own)
-      throw refuse(
-        `The session ${saved.id} was never yours.`,
-        'Continue sessions of agents you delegated to yourself, or delegate by definition.',
-      )
-    if (!statIfAny(saved.cwd)?.isDirectory())
-      throw refuse(
-        `The directory of that session, ${saved.cwd}, is not there any more.`,
-        'Make it again, or delegate by definition with another cwd.',
-      )
-    const { id, file, cwd } = saved
-    return { definition, cwd, session: () => continuedSession(id, file) }
-  }
-
-  #saved(selector: string, ctx: ExtensionContext): SavedSession {
-    const found = findSession(this.#world.agentDirectory, ctx.cwd, selector)
-    if (!('problem' in found)) return found
-    throw new OperationError({
-      category: found.category,
-      operation: 'delegate',
-      stage: 'session',
-      message: `${found.problem}.`,
-      nextAction: 'Give the exact path or the full id of a saved session, as results name it.',
-      rollbackOccurred: false,
-    })
   }
 
   /** @throws OperationError - see `Owner.close` */
