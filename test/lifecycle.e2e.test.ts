@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, leftovers, processesIn, sessionFiles } from '../demo/evidence.ts'
 import type { PiProcess, Sandbox } from '../demo/pi-process.ts'
+import { type ProcessIdentity, systemProcesses } from '../mailbox/index.ts'
 import {
   delegate,
   fact,
@@ -18,12 +19,11 @@ import {
 const brokenAgent = join(import.meta.dirname, 'fixtures/broken-agent.ts')
 const abortRun = join(import.meta.dirname, 'fixtures/abort-run.ts')
 
-/** The record that says where the one living agent is. */
-function placement(place: Sandbox): { readonly pid: number; readonly started: string } | undefined {
+/** The process of the one living agent, as its mailbox has it. */
+function placement(place: Sandbox): ProcessIdentity | undefined {
   const records = generations(place).flatMap((generation) => generation.records)
   const placed = records.find(({ kind }) => kind === 'placed')
-  return (placed?.['placement'] as { process: { pid: number; started: string } } | undefined)
-    ?.process
+  return (placed?.['placement'] as { process: ProcessIdentity } | undefined)?.process
 }
 
 async function answersTo(lead: PiProcess, prompt: string, count: number) {
@@ -50,7 +50,7 @@ describe('an agent with real Pi processes', () => {
     const agent = await fact('the agent is placed', () => placement(place))
     await fact('its shell and both children run', () => processesIn(place).length >= 5)
     process.kill(agent.pid, 'SIGKILL')
-    await fact('it is gone', () => !processesIn(place).includes(agent.pid))
+    await fact('it is gone', () => systemProcesses().presence(agent) === 'gone')
     await fact('the lead is idle', () => runs(lead) === 1)
     const [list] = await answersTo(lead, 'please list', 1)
     assert.match(list?.text ?? '', /"state": "lost"/)
