@@ -126,6 +126,8 @@ describe('a second window', () => {
     await first.delegate(hangs())
     assert.equal(second.owner.role, 'observing')
     assert.deepEqual(await second.states(), await first.states())
+    assert.equal(second.owner.hasUnsettled, true)
+    assert.equal(second.owner.areAllAsking, false)
     await assert.rejects(second.owner.close('scout'), refusedAs('agent_busy'))
     await assert.rejects(second.start(), refusedAs('agent_busy'))
     assert.deepEqual(await first.states(), { scout: 'working' })
