@@ -1,21 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Clock } from '../mailbox/index.ts'
-import { ActorError } from './errors.ts'
-import {
-  type Child,
-  type ChildSpec,
-  type Exit,
-  type Restart,
-  Supervisor,
-  type SupervisorOptions,
-} from './supervisor.ts'
-
-const exits = {
-  normal: { reason: 'normal' },
-  shutdown: { reason: 'shutdown' },
-  failure: { reason: 'failure', error: new Error('broken') },
-} as const satisfies Record<string, Exit>
+import type { Child, Restart } from './supervisor.ts'
+import { ChildWorld, exits, hasExited, settle } from './testing/child-world.ts'
 
 describe('restart type x exit reason', () => {
   const grid: readonly [
@@ -35,7 +21,7 @@ describe('restart type x exit reason', () => {
   ]
   for (const [restart, reason, outcome] of grid) {
     it(`a ${restart} child that exits with ${reason} is ${outcome}`, async () => {
-      const world = new World()
+      const world = new ChildWorld()
       const supervisor = await world.supervise([world.child('a', restart)])
       await world.exit('a', exits[reason])
       const state = supervisor.children()[0]?.state
@@ -45,7 +31,7 @@ describe('restart type x exit reason', () => {
     })
 
     it(`a ${restart} child that exits with ${reason} counts ${outcome === 'restarted' ? 'once' : 'not at all'} against the intensity`, async () => {
-      const world = new World()
+      const world = new ChildWorld()
       const supervisor = await world.supervise([world.child('a', restart)], { intensity: 0 })
       await world.exit('a', exits[reason])
       assert.equal(await hasExited(supervisor), outcome === 'restarted')
@@ -67,7 +53,7 @@ describe('strategy x place of the fallen child', () => {
   ] as const
   for (const [strategy, fallen, events] of grid) {
     it(`${strategy} answers the failure of ${fallen} with ${events.join(' ')}`, async () => {
-      const world = new World()
+      const world = new ChildWorld()
       await world.supervise(world.children('a', 'b', 'c'), { strategy })
       world.take()
       await world.exit(fallen, exits.failure)
@@ -76,7 +62,7 @@ describe('strategy x place of the fallen child', () => {
   }
 
   it('one_for_all does not bring back a temporary child, and brings back a transient one that had ended', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const children = [
       world.child('a', 'permanent'),
       world.child('b', 'temporary'),
@@ -94,7 +80,7 @@ describe('strategy x place of the fallen child', () => {
   })
 
   it('a restarted child keeps its place in the order', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise(world.children('a', 'b'))
     await world.exit('a', exits.failure)
     world.take()
@@ -105,7 +91,7 @@ describe('strategy x place of the fallen child', () => {
 
 describe('intensity', () => {
   it('is one restart in five seconds unless said otherwise', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise([world.child('a')])
     await world.exit('a', exits.failure)
     world.nowMs += 5_001
@@ -117,7 +103,7 @@ describe('intensity', () => {
   })
 
   it('counts the restarts of all children together', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise(world.children('a', 'b', 'c'), { intensity: 2 })
     await world.exit('a', exits.failure)
     await world.exit('b', exits.failure)
@@ -127,7 +113,7 @@ describe('intensity', () => {
   })
 
   it('counts one restart when a whole group is restarted', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const options = { strategy: 'one_for_all', intensity: 1 } as const
     const supervisor = await world.supervise(world.children('a', 'b', 'c'), options)
     await world.exit('a', exits.failure)
@@ -135,7 +121,7 @@ describe('intensity', () => {
   })
 
   it('when exceeded stops the other children in reverse and exits with shutdown', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise(world.children('a', 'b', 'c'), { intensity: 0 })
     world.take()
     await world.exit('b', exits.failure)
@@ -145,7 +131,7 @@ describe('intensity', () => {
   })
 
   it('counts each attempt of a restart whose start fails, and then gives up', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise([world.child('a')], { intensity: 3 })
     world.take()
     world.failStarts('a', 10)
@@ -155,7 +141,7 @@ describe('intensity', () => {
   })
 
   it('lets a restart succeed on a later attempt', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise([world.child('a')], { intensity: 3 })
     world.take()
     world.failStarts('a', 2)
@@ -165,7 +151,7 @@ describe('intensity', () => {
   })
 
   it('retries a group from the child that did not start', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const options = { strategy: 'rest_for_one', intensity: 3 } as const
     await world.supervise(world.children('a', 'b', 'c'), options)
     world.take()
@@ -183,7 +169,7 @@ describe('escalation', () => {
   ] as const) {
     const outcome = isRestarted ? 'is restarted with its children' : 'stays down'
     it(`a ${restart} supervisor that gave up ${outcome}`, async () => {
-      const world = new World()
+      const world = new ChildWorld()
       const outer = await world.supervise([
         world.nested('inner', restart, world.children('a', 'b')),
       ])
@@ -195,7 +181,7 @@ describe('escalation', () => {
   }
 
   it('reaches the top when no level can help', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const inner = world.nested('inner', 'permanent', world.children('a'))
     const outer = await world.supervise([world.child('x'), inner, world.child('y')])
     world.take()
@@ -207,7 +193,7 @@ describe('escalation', () => {
   })
 
   it('does not happen when a supervisor is stopped by its own', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const outer = await world.supervise([
       world.nested('inner', 'permanent', world.children('a', 'b')),
     ])
@@ -219,7 +205,7 @@ describe('escalation', () => {
 
 describe('start and stop', () => {
   it('start in order, one after the other, and stop in reverse', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const supervisor = await world.supervise(world.children('a', 'b', 'c'))
     await supervisor.stop()
     assert.deepEqual(world.take(), ['+a', '+b', '+c', '-c', '-b', '-a'])
@@ -228,14 +214,14 @@ describe('start and stop', () => {
   })
 
   it('a start that fails stops those before it in reverse and is thrown', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     world.failStarts('c', 1)
     await assert.rejects(world.supervise(world.children('a', 'b', 'c', 'd')), /c did not start/)
     assert.deepEqual(world.take(), ['+a', '+b', '!c', '-b', '-a'])
   })
 
   it('a child that does not stop is reported, and the others are stopped all the same', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const stubborn: Child = { exited: new Promise(() => {}), stop: () => Promise.reject('stuck') }
     const children = [
       world.child('a'),
@@ -248,7 +234,7 @@ describe('start and stop', () => {
   })
 
   it('failures of every kind are reported, other exits are not', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     await world.supervise([world.child('a')], { intensity: 9 })
     await world.exit('a', exits.normal)
     assert.deepEqual(world.reports, [])
@@ -258,7 +244,7 @@ describe('start and stop', () => {
   })
 
   it('an exit promise that rejects is a failure', async () => {
-    const world = new World()
+    const world = new ChildWorld()
     const start = () => ({ exited: Promise.reject(new Error('odd')), stop: async () => {} })
     const supervisor = await world.supervise([{ id: 'a', restart: 'temporary', start }])
     await settle()
@@ -266,186 +252,3 @@ describe('start and stop', () => {
     assert.deepEqual(supervisor.children(), [])
   })
 })
-
-describe('at run time', () => {
-  it('a child is added behind the others, and its id is then taken', async () => {
-    const world = new World()
-    const supervisor = await world.supervise(world.children('a'))
-    assert.equal(await supervisor.startChild(world.child('b')), 'started')
-    assert.equal(await supervisor.startChild(world.child('a')), 'duplicate')
-    await supervisor.stop()
-    assert.deepEqual(world.take(), ['+a', '+b', '-b', '-a'])
-  })
-
-  it('a child that does not start is not kept, and disturbs no other', async () => {
-    const world = new World()
-    const supervisor = await world.supervise(world.children('a'))
-    world.failStarts('b', 1)
-    await assert.rejects(supervisor.startChild(world.child('b')), /b did not start/)
-    assert.deepEqual(supervisor.children(), [{ id: 'a', restart: 'permanent', state: 'running' }])
-    assert.equal(await supervisor.startChild(world.child('b')), 'started')
-  })
-
-  it('a terminated child is not restarted, keeps its id, and can then be deleted', async () => {
-    const world = new World()
-    const supervisor = await world.supervise(world.children('a', 'b'))
-    world.take()
-    assert.equal(await supervisor.deleteChild('a'), 'running')
-    assert.equal(await supervisor.terminateChild('a'), 'terminated')
-    await settle()
-    assert.deepEqual(world.take(), ['-a'])
-    assert.equal(await supervisor.startChild(world.child('a')), 'duplicate')
-    assert.equal(await supervisor.deleteChild('a'), 'deleted')
-    assert.equal(await supervisor.startChild(world.child('a')), 'started')
-    assert.equal(await supervisor.terminateChild('c'), 'absent')
-    assert.equal(await supervisor.deleteChild('c'), 'absent')
-  })
-
-  it('a terminated temporary child is forgotten', async () => {
-    const world = new World()
-    const supervisor = await world.supervise([world.child('a', 'temporary')])
-    assert.equal(await supervisor.terminateChild('a'), 'terminated')
-    assert.equal(await supervisor.deleteChild('a'), 'absent')
-  })
-
-  it('terminating a child ends the attempts to restart it', async () => {
-    const world = new World()
-    const supervisor = await world.supervise([world.child('a')], { intensity: 1_000 })
-    world.take()
-    world.failStarts('a', 1_000)
-    let terminated: Promise<unknown> | undefined
-    world.onFailedStart = () => {
-      terminated ??= supervisor.terminateChild('a')
-    }
-    await world.exit('a', exits.failure)
-    await terminated
-    assert.deepEqual(world.take(), ['!a'])
-    assert.deepEqual(supervisor.children(), [{ id: 'a', restart: 'permanent', state: 'stopped' }])
-  })
-
-  it('a stop gets its turn between two attempts of a restart', async () => {
-    const world = new World()
-    const supervisor = await world.supervise(world.children('a', 'b'), { intensity: 1_000 })
-    world.take()
-    world.failStarts('a', 1)
-    world.onFailedStart = () => void supervisor.stop()
-    await world.exit('a', exits.failure)
-    assert.deepEqual(world.take(), ['!a', '-b'])
-    assert.deepEqual(world.alive(), [])
-  })
-
-  it('a stopped supervisor starts nothing', async () => {
-    const world = new World()
-    const supervisor = await world.supervise([])
-    await supervisor.stop()
-    const refused = (error: unknown) =>
-      error instanceof ActorError && error.code === 'DROVER_ACTOR_STOPPED'
-    await assert.rejects(supervisor.startChild(world.child('a')), refused)
-    assert.deepEqual(world.take(), [])
-  })
-
-  it('an exit and a stop at the same moment end in a stop', async () => {
-    const world = new World()
-    const supervisor = await world.supervise(world.children('a', 'b'), { intensity: 9 })
-    const exited = world.exit('a', exits.failure)
-    await supervisor.stop()
-    await exited
-    assert.deepEqual(supervisor.children(), [])
-    assert.deepEqual(world.alive(), [])
-  })
-})
-
-/** Children that note `+` for a start, `!` for one that failed, `-` for a stop, and end when told to. */
-class World {
-  nowMs = 0
-  onFailedStart = () => {}
-  readonly reports: string[] = []
-  #events: string[] = []
-  readonly #ends = new Map<string, (exit: Exit) => void>() // of the children that live
-  readonly #failures = new Map<string, number>()
-
-  supervise(
-    children: readonly ChildSpec[],
-    options: Partial<SupervisorOptions> = {},
-  ): Promise<Supervisor> {
-    const report = (id: string, during: string) => void this.reports.push(`${id} ${during}`)
-    return Supervisor.start({ clock: this.#clock(), report, ...options, children })
-  }
-
-  children(...ids: readonly string[]): readonly ChildSpec[] {
-    return ids.map((id) => this.child(id))
-  }
-
-  child(id: string, restart: Restart = 'permanent'): ChildSpec {
-    return { id, restart, start: () => this.#start(id) }
-  }
-
-  /** A supervisor as a child, which gives up at the first failure. */
-  nested(id: string, restart: Restart, children: readonly ChildSpec[]): ChildSpec {
-    return { id, restart, start: () => this.supervise(children, { intensity: 0 }) }
-  }
-
-  /** Ends a child by itself, and waits until the supervisors have done what they do about it. */
-  async exit(id: string, exit: Exit): Promise<void> {
-    const end = this.#ends.get(id)
-    assert.ok(end, `${id} does not run`)
-    end(exit)
-    await settle()
-  }
-
-  failStarts(id: string, times: number): void {
-    this.#failures.set(id, times)
-  }
-
-  alive(): readonly string[] {
-    return [...this.#ends.keys()]
-  }
-
-  /** What happened since the last take. */
-  take(): readonly string[] {
-    const events = this.#events
-    this.#events = []
-    return events
-  }
-
-  async #start(id: string): Promise<Child> {
-    await Promise.resolve()
-    const failures = this.#failures.get(id) ?? 0
-    this.#failures.set(id, failures - 1)
-    if (failures > 0) {
-      this.#events.push(`!${id}`)
-      this.onFailedStart()
-      throw new Error(`${id} did not start`)
-    }
-    this.#events.push(`+${id}`)
-    let end: (exit: Exit) => void = () => {}
-    const exited = new Promise<Exit>((resolve) => {
-      end = (exit) => {
-        this.#ends.delete(id)
-        resolve(exit)
-      }
-    })
-    this.#ends.set(id, end)
-    const stop = async () => {
-      await Promise.resolve()
-      this.#events.push(`-${id}`)
-      end(exits.shutdown)
-    }
-    return { exited, stop }
-  }
-
-  #clock(): Clock {
-    const none = () => () => {}
-    const monotonic = () => this.nowMs
-    return { now: monotonic, monotonic, after: none, background: none, yield: settle }
-  }
-}
-
-/** Nothing here waits for time, so all promises are through after one turn of the event loop. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-/** Whether it has exited by now. */
-async function hasExited(child: Child): Promise<boolean> {
-  await settle()
-  return Promise.race([child.exited.then(() => true), settle().then(() => false)])
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ClaimAnswer, type ClaimPlace, claim, readClaim, unclaim } from './claim.ts'
+import { type ClaimAnswer, claim, readClaim, unclaim } from './claim.ts'
 import { encode } from './codec.ts'
 import { MailboxError } from './errors.ts'
 import { readLease, takeLease } from './lease.ts'
@@ -18,36 +18,21 @@ import {
   Turns,
   withCalls,
 } from './testing/builders.ts'
+import { claimPathIn, claimPlaceOf } from './testing/claims.ts'
 import { Crashed } from './testing/memory-fs.ts'
-
-/** A mailbox as the process `pid` claims names in it; the generations that exist are the test's to say. */
-const placeOf = (
-  { fs, drafts, quarantine }: Mailbox,
-  machine: Machine,
-  pid: number,
-  existing: ReadonlySet<string> = new Set(),
-): ClaimPlace => ({
-  fs,
-  ids: countingIds(`p${pid}x`),
-  processes: machine.seenBy(pid),
-  drafts,
-  takeover: quarantine,
-  exists: ({ generation }) => existing.has(generation),
-})
 
 const claimed: ClaimAnswer = { outcome: 'claimed' }
 const takenBy = (by: ClaimFile): ClaimAnswer => ({ outcome: 'taken', by })
-const pathIn = ({ records }: Mailbox): string => `${records}/scout`
 
 for (const backend of backends) {
   describe(`a claim on ${backend.name}`, () => {
     it('is won by one of many', async () => {
       const mailbox = backend.open()
       const machine = new Machine()
-      const path = pathIn(mailbox)
+      const path = claimPathIn(mailbox)
       const answers = await Promise.all(
         [2, 3, 4].map((pid) =>
-          claim(placeOf(mailbox, machine, pid), path, claimFile(`g${pid}x`, runtimeOf(pid))),
+          claim(claimPlaceOf(mailbox, machine, pid), path, claimFile(`g${pid}x`, runtimeOf(pid))),
         ),
       )
       const winners = answers.filter(({ outcome }) => outcome === 'claimed')
@@ -67,13 +52,13 @@ for (const backend of backends) {
         it(`is ${isFree ? 'free' : 'taken'} when its claimer is ${presence} and its generation ${where}`, async () => {
           const mailbox = backend.open()
           const machine = new Machine()
-          const path = pathIn(mailbox)
+          const path = claimPathIn(mailbox)
           const old = claimFile('old', runtimeOf(2))
-          assert.deepEqual(await claim(placeOf(mailbox, machine, 2), path, old), claimed)
+          assert.deepEqual(await claim(claimPlaceOf(mailbox, machine, 2), path, old), claimed)
           if (presence === 'gone') machine.end(2)
           if (presence === 'unknown') machine.hide(2)
           const existing = new Set(exists ? [idOf('old')] : [])
-          const place = placeOf(mailbox, machine, 3, existing)
+          const place = claimPlaceOf(mailbox, machine, 3, existing)
           const fresh = claimFile('new', runtimeOf(3))
           assert.deepEqual(await claim(place, path, fresh), isFree ? claimed : takenBy(old))
           assert.deepEqual(readClaim(mailbox.fs, path), isFree ? fresh : old)
@@ -89,11 +74,11 @@ for (const backend of backends) {
       ]
       for (const plant of plants) {
         const mailbox = backend.open()
-        const path = pathIn(mailbox)
+        const path = claimPathIn(mailbox)
         await plant(mailbox, path)
         const before = mailbox.fs.entry(path)
         assert.equal(readClaim(mailbox.fs, path), 'unreadable')
-        const place = placeOf(mailbox, new Machine(), 3)
+        const place = claimPlaceOf(mailbox, new Machine(), 3)
         assert.deepEqual(await claim(place, path, claimFile('new', runtimeOf(3))), {
           outcome: 'taken',
         })
@@ -104,9 +89,9 @@ for (const backend of backends) {
 
     it('is given back by its own generation alone', async () => {
       const mailbox = backend.open()
-      const path = pathIn(mailbox)
+      const path = claimPathIn(mailbox)
       unclaim(mailbox.fs, path, idOf('a')) // nothing there
-      await claim(placeOf(mailbox, new Machine(), 2), path, claimFile('a', runtimeOf(2)))
+      await claim(claimPlaceOf(mailbox, new Machine(), 2), path, claimFile('a', runtimeOf(2)))
       unclaim(mailbox.fs, path, idOf('b'))
       assert.deepEqual(readClaim(mailbox.fs, path), claimFile('a', runtimeOf(2)))
       unclaim(mailbox.fs, path, idOf('a'))
@@ -116,14 +101,14 @@ for (const backend of backends) {
     it('stays taken while another process holds the right to take stale ones away', async () => {
       const mailbox = backend.open()
       const machine = new Machine()
-      const path = pathIn(mailbox)
+      const path = claimPathIn(mailbox)
       const old = claimFile('old', runtimeOf(2))
-      await claim(placeOf(mailbox, machine, 2), path, old)
+      await claim(claimPlaceOf(mailbox, machine, 2), path, old)
       machine.end(2)
-      const place = placeOf(mailbox, machine, 4)
+      const place = claimPlaceOf(mailbox, machine, 4)
       const lease = { ...place, directory: place.takeover, subject: 'takeover' }
       assert.equal((await takeLease(lease, runtimeOf(4))).outcome, 'held')
-      const mine = placeOf(mailbox, machine, 3)
+      const mine = claimPlaceOf(mailbox, machine, 3)
       const fresh = claimFile('new', runtimeOf(3))
       assert.deepEqual(await claim(mine, path, fresh), takenBy(old))
       machine.end(4) // it died in the middle: its right is free
@@ -145,7 +130,7 @@ async function everyTakeover(takers: number, crashPoint: number | undefined): Pr
     const mailbox = memoryMailbox()
     const { fs } = mailbox
     const machine = new Machine()
-    const path = pathIn(mailbox)
+    const path = claimPathIn(mailbox)
     const existing = new Set<string>()
     await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
     machine.end(2)
@@ -166,7 +151,7 @@ async function everyTakeover(takers: number, crashPoint: number | undefined): Pr
         return process.remove(removed)
       }
       const seen = turns.of(String(pid), withCalls(process, { remove }))
-      const place = placeOf({ ...mailbox, fs: seen }, machine, pid, existing)
+      const place = claimPlaceOf({ ...mailbox, fs: seen }, machine, pid, existing)
       try {
         const answer = await claim(place, path, claimFile(name, runtimeOf(pid)))
         if (answer.outcome !== 'claimed') return
@@ -187,7 +172,7 @@ async function everyTakeover(takers: number, crashPoint: number | undefined): Pr
       assert.ok(typeof now === 'object' && now.generation === idOf(told[0]), 'its claim is gone')
     // Whoever comes later gets it, unless somebody has it: nothing a dead one left is in the way.
     for (const pid of pids) machine.end(pid)
-    const late = placeOf({ ...mailbox, fs: fs.peer() }, machine, 9, existing)
+    const late = claimPlaceOf({ ...mailbox, fs: fs.peer() }, machine, 9, existing)
     const answer = await claim(late, path, claimFile('late', runtimeOf(9)))
     assert.equal(answer.outcome, told.length === 0 ? 'claimed' : 'taken')
   })
@@ -203,10 +188,10 @@ describe('takers of one stale claim', () => {
   it('leave it to the others when one of them dies at any point', async () => {
     const alone = memoryMailbox()
     const machine = new Machine()
-    await alone.fs.createSynced(pathIn(alone), encode(claimFile('old', runtimeOf(2))))
+    await alone.fs.createSynced(claimPathIn(alone), encode(claimFile('old', runtimeOf(2))))
     machine.end(2)
     const before = alone.fs.operations
-    await claim(placeOf(alone, machine, 3), pathIn(alone), claimFile('new', runtimeOf(3)))
+    await claim(claimPlaceOf(alone, machine, 3), claimPathIn(alone), claimFile('new', runtimeOf(3)))
     const points = alone.fs.operations - before
     assert.ok(points > 10)
     let runs = 0
@@ -222,7 +207,7 @@ describe('a stale claim', () => {
     const mailbox = memoryMailbox()
     const { fs } = mailbox
     const machine = new Machine()
-    const path = pathIn(mailbox)
+    const path = claimPathIn(mailbox)
     await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
     machine.end(2)
     const fresh = claimFile('fresh', runtimeOf(4))
@@ -235,7 +220,7 @@ describe('a stale claim', () => {
       }
       return fs.list(listed)
     }
-    const place = placeOf({ ...mailbox, fs: withCalls(fs, { list }) }, machine, 3)
+    const place = claimPlaceOf({ ...mailbox, fs: withCalls(fs, { list }) }, machine, 3)
     assert.deepEqual(await claim(place, path, claimFile('new', runtimeOf(3))), takenBy(fresh))
     assert.deepEqual(readClaim(fs, path), fresh)
   })
@@ -257,7 +242,7 @@ describe('a stale claim', () => {
         }
         const seen = turns.of(String(i), withCalls(process, { remove }))
         const ids = countingIds(`i${i}x`)
-        const place = { ...placeOf({ ...mailbox, fs: seen }, machine, 3), ids }
+        const place = { ...claimPlaceOf({ ...mailbox, fs: seen }, machine, 3), ids }
         await claim(place, path, claimFile(`g${i}x`, runtimeOf(3)))
       }
       await turns.run(paths.map(life), choose)
@@ -273,18 +258,18 @@ describe('a claim that fails', () => {
         const mailbox = memoryMailbox()
         const { fs } = mailbox
         const machine = new Machine()
-        const path = pathIn(mailbox)
+        const path = claimPathIn(mailbox)
         if (isStale) await fs.createSynced(path, encode(claimFile('old', runtimeOf(2))))
         machine.end(2)
         const before = fs.operations
         if (fail !== undefined) fs.failAt(before + fail, 'EIO', 'once')
-        const answer = claim(placeOf(mailbox, machine, 3), path, claimFile('a', runtimeOf(3)))
+        const answer = claim(claimPlaceOf(mailbox, machine, 3), path, claimFile('a', runtimeOf(3)))
         if (fail === undefined) assert.deepEqual(await answer, claimed)
         else await answer.catch((error) => assert.ok(error instanceof MailboxError, String(error)))
         const points = fs.operations - before
         unclaim(fs, path, idOf('a'))
         machine.end(3)
-        const next = claim(placeOf(mailbox, machine, 4), path, claimFile('b', runtimeOf(4)))
+        const next = claim(claimPlaceOf(mailbox, machine, 4), path, claimFile('b', runtimeOf(4)))
         assert.deepEqual(await next, claimed)
         return points
       }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Admission, Outbox, parseRecordName } from './admit.ts'
-import { type ClaimPlace, claim, readClaim } from './claim.ts'
+import { claim, readClaim } from './claim.ts'
 import { decodeAgentRecord, encode } from './codec.ts'
 import { Journal } from './journal.ts'
 import { type LeasePlace, readLease, releaseLease, takeLease } from './lease.ts'
@@ -23,6 +23,7 @@ import {
   result,
   runtimeOf,
 } from './testing/builders.ts'
+import { claimPathIn, claimPlaceOf } from './testing/claims.ts'
 import { Crashed } from './testing/memory-fs.ts'
 
 type MemoryMailbox = ReturnType<typeof memoryMailbox>
@@ -277,20 +278,6 @@ describe('a lease and power loss', () => {
 })
 
 describe('a claim and power loss', () => {
-  const placeOf = (
-    { fs, drafts, quarantine }: Mailbox,
-    machine: Machine,
-    pid: number,
-    existing: ReadonlySet<string>,
-  ): ClaimPlace => ({
-    fs,
-    ids: countingIds(`p${pid}x`),
-    processes: machine.seenBy(pid),
-    drafts,
-    takeover: quarantine,
-    exists: ({ generation }) => existing.has(generation),
-  })
-  const pathIn = ({ records }: Mailbox): string => `${records}/scout`
   const mine = claimFile('mine', runtimeOf(2))
   const old = claimFile('old', { process: processOf(9, { boot: 'before' }), nonce: idOf('old') })
 
@@ -298,17 +285,17 @@ describe('a claim and power loss', () => {
     ['a free name', async () => {}],
     [
       'a stale claim',
-      (mailbox: MemoryMailbox) => mailbox.fs.createSynced(pathIn(mailbox), encode(old)),
+      (mailbox: MemoryMailbox) => mailbox.fs.createSynced(claimPathIn(mailbox), encode(old)),
     ],
   ] as const)
     it(`on ${what}: claimed is there, and what is not can be claimed`, async () => {
       const count = { points: 0, states: 0 }
       const script = async (mailbox: MemoryMailbox, told: string[]): Promise<void> => {
-        const place = placeOf(mailbox, new Machine(), 2, new Set())
-        told.push((await claim(place, pathIn(mailbox), mine)).outcome)
+        const place = claimPlaceOf(mailbox, new Machine(), 2, new Set())
+        told.push((await claim(place, claimPathIn(mailbox), mine)).outcome)
       }
       const judge = async (survivor: MemoryMailbox, told: readonly string[]): Promise<void> => {
-        const path = pathIn(survivor)
+        const path = claimPathIn(survivor)
         const found = readClaim(survivor.fs, path)
         assert.notEqual(found, 'unreadable')
         if (told.length > 0) {
@@ -316,7 +303,7 @@ describe('a claim and power loss', () => {
           assert.deepEqual(found, mine)
         }
         const isBuilt = told.length > 0 // a generation is built on a claim that was told
-        const place = placeOf(survivor, after, 3, new Set(isBuilt ? [mine.generation] : []))
+        const place = claimPlaceOf(survivor, after, 3, new Set(isBuilt ? [mine.generation] : []))
         const answer = await claim(place, path, claimFile('next', survivorRuntime))
         assert.equal(answer.outcome, isBuilt ? 'taken' : 'claimed')
       }
