@@ -80,8 +80,8 @@ export async function writeSettings(
   await fs.syncDirectory(agentDirectory)
 }
 
-/** The nearest directory with a `.pi` folder, here or above: what a person trusts or not. */
-export function projectDirectory(cwd: string): string | undefined {
+/** The nearest directory with a `.pi` folder, here or above. */
+function projectDirectory(cwd: string): string | undefined {
   if (isDirectory(join(cwd, '.pi'))) return cwd
   return dirname(cwd) === cwd ? undefined : projectDirectory(dirname(cwd))
 }

@@ -18,11 +18,13 @@ export type { Definition, Origin, Source } from './overlay.ts'
 export { type DefinitionFragment, type ParsedDefinition, parseDefinition } from './parse.ts'
 export type { ReadText, TextOutcome } from './read-text.ts'
 export {
+  nearestProjectDirectory,
   type Resolution,
   type Roster,
   type RosterDirectory,
   type RosterPlaces,
   readRoster,
+  real,
   resolveDefinition,
   type UnresolvedDefinition,
 } from './roster.ts'

@@ -147,7 +147,8 @@ function placesInOrder(places: RosterPlaces): readonly Place[] {
   ]
 }
 
-function nearestProjectDirectory(from: string): string | undefined {
+/** The definitions a project brings: the nearest `.pi/agents`, here or above. */
+export function nearestProjectDirectory(from: string): string | undefined {
   const path = join(from, '.pi', 'agents')
   if (mayBeDirectory(path)) return path
   return dirname(from) === from ? undefined : nearestProjectDirectory(dirname(from))
@@ -162,7 +163,8 @@ function mayBeDirectory(path: string): boolean {
   }
 }
 
-function real(path: string): string {
+/** The path without links, or as it is where that cannot be seen. */
+export function real(path: string): string {
   try {
     return realpathSync(path)
   } catch {

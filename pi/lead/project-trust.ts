@@ -1,9 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { ExtensionContext } from '@mariozechner/pi-coding-agent'
 import type { Clock, Ids, MailboxFs } from '../../mailbox/index.ts'
+import { nearestProjectDirectory, real } from '../definitions/index.ts'
 import { hostTrust } from '../host.ts'
-import { projectDirectory, readSettings, writeSettings } from '../settings.ts'
+import { readSettings, writeSettings } from '../settings.ts'
 
 /** A model waits while a person thinks; not for ever, ms. */
 const answerWaitMs = 120_000
@@ -16,7 +16,7 @@ export interface TrustPorts {
 }
 
 /**
- * Whether what lies in the project's `.pi` folder counts. The host's word where it has one; otherwise the person is
+ * Whether the definitions in a project's `.pi/agents` count. The host's word where it has one; otherwise the person is
  * asked once per project, and the answer is kept in Drover's settings. Nobody to ask means no.
  */
 export class ProjectTrust {
@@ -69,10 +69,8 @@ export class ProjectTrust {
   }
 }
 
-/** The canonical directory of a project that has something of Drover's in its `.pi` folder. */
+/** The canonical directory of the project whose definitions are read at `cwd`: what is asked for is what is read. */
 function projectOf(cwd: string): string | undefined {
-  const project = projectDirectory(cwd)
-  if (project === undefined) return undefined
-  const isOurs = ['agents', 'drover.json'].some((name) => existsSync(join(project, '.pi', name)))
-  return isOurs ? realpathSync(project) : undefined
+  const definitions = nearestProjectDirectory(resolve(cwd))
+  return definitions === undefined ? undefined : real(dirname(dirname(definitions)))
 }
