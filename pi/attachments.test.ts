@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import type { Attachment } from '../mailbox/index.ts'
-import { attach, attachmentsMax } from './attachments.ts'
+import { attach, attachmentsMax, recordBytes } from './attachments.ts'
 
 const cwd = mkdtempSync(join(tmpdir(), 'drover-attachments-'))
 after(() => rmSync(cwd, { recursive: true }))
@@ -20,9 +20,10 @@ symlinkSync('a.txt', join(cwd, 'link.txt'))
 linkSync(join(cwd, 'a.txt'), join(cwd, 'hard.txt'))
 spawnSync('mkfifo', [join(cwd, 'pipe')])
 
-const size = (files: readonly Attachment[]) => Buffer.byteLength(JSON.stringify(files))
-const attached = (names: string[], recordBytesMax = 10_000, inlineBytesMax = 1_000) =>
-  attach(names, { cwd, inlineBytesMax, recordBytes: size, recordBytesMax })
+const text = 'Look at these.'
+const size = (files: readonly Attachment[]) => recordBytes(text, files)
+const attached = (names: string[], recordBytesMax = 100_000, inlineBytesMax = 1_000) =>
+  attach(names, { cwd, text, inlineBytesMax, recordBytesMax })
 const path = (name: string) => join(cwd, name)
 
 describe('attached files', () => {

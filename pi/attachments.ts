@@ -11,15 +11,22 @@ export interface AttachmentProblem {
   readonly next: string
 }
 
+/** Room for all of a record that is not its message: identity, ids, JSON. Generous, so that what fits is admitted. */
+const envelopeBytes = 12_288
+
 export interface AttachOptions {
   /** Where relative paths start: the sender's directory. */
   readonly cwd: string
+  /** The message the files go with. */
+  readonly text: string
   /** Largest file whose text is embedded, bytes. */
   readonly inlineBytesMax: number
-  /** Bytes the whole record has with these files. */
-  readonly recordBytes: (files: readonly Attachment[]) => number
   readonly recordBytesMax: number
 }
+
+/** Bytes a record with this message and these files has at most. */
+export const recordBytes = (text: string, files: readonly Attachment[]): number =>
+  envelopeBytes + Buffer.byteLength(JSON.stringify({ text, files }))
 
 /**
  * The files of one message: each by its canonical path and size, and with its whole text where that is strict UTF-8
@@ -48,7 +55,8 @@ export function attach(
   for (const [i, { reference, text }] of found.entries()) {
     if (text === undefined) continue
     const embedded = files.with(i, { ...reference, text })
-    if (options.recordBytes(embedded) <= options.recordBytesMax) files[i] = { ...reference, text }
+    if (recordBytes(options.text, embedded) <= options.recordBytesMax)
+      files[i] = { ...reference, text }
   }
   return files
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ResultReport } from '../actors/index.ts'
-import type { GenerationFile, ResultRecord } from '../mailbox/index.ts'
+import type { AskRecord, GenerationFile, ResultRecord } from '../mailbox/index.ts'
 import { mailMessage } from './messages.ts'
 
 const identity = {
@@ -91,5 +91,38 @@ describe('the message that brings results', () => {
     assert.equal(only?.elapsedMs, 1_200)
     assert.equal(only?.contextPercent, 1.5)
     assert.equal(only?.persistenceError, 'disk full')
+  })
+})
+
+describe('the message that brings a question', () => {
+  const asked = (text: string, files: AskRecord['files'] = []): string => {
+    const ask = { kind: 'ask', id: 'a'.repeat(26), request: 'r'.repeat(26), text, files }
+    return mailMessage([{ generation, ask: ask as AskRecord }]).content
+  }
+  const file = (path: string, text: string) => ({ path, bytes: Buffer.byteLength(text), text })
+
+  it('shows it, its files, and how it is answered', () => {
+    const content = asked('Which one?', [file('/a.txt', 'alpha')])
+    assert.match(content, /^agent=scout-2 definition=scout asks\n/)
+    assert.match(
+      content,
+      /\nWhich one\?\n\n\[file \/a\.txt, 5 bytes\]\nalpha\n\[end of file \/a\.txt\]\n/,
+    )
+    assert.match(content, /"action":"reply","agent":"scout-2"/)
+  })
+
+  it('has each file whole or by its path, the last ones first where they are too much', () => {
+    const [small, large] = ['s'.repeat(30_000), 'l'.repeat(100_000)]
+    const content = asked('Which one?', [file('/small', small), file('/large', large)])
+    assert.ok(content.includes(`${small}\n[end of file /small]`))
+    assert.match(content, /\[file \/large, 100000 bytes, not embedded: read it there\]/)
+    assert.ok(!content.includes('lll'))
+  })
+
+  it('says that it was cut where the question itself is too long', () => {
+    const content = asked('w'.repeat(60_000), [file('/a.txt', 'alpha')])
+    assert.match(content, /w\n\[cut here; the question has 60000 bytes\]\n/)
+    assert.match(content, /\[file \/a\.txt, 5 bytes, not embedded/)
+    assert.ok(Buffer.byteLength(content) < 50_000)
   })
 })

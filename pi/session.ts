@@ -96,7 +96,7 @@ export class DroverSession {
     const ownAgents = delegation.mayDelegate(ctx) ? this.#delegating(delegation, ctx) : undefined
     new ActivityLog(this.#pi, world.clock, paths)
     this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
-    registerAskOwnerTool(this.#pi, () => this.#agent)
+    registerAskOwnerTool(this.#pi, () => this.#agent, world.agentDirectory)
     this.#serving = await openManaged(world, this.#pi, this.#gate, generation, paths, ownAgents)
   }
 

@@ -23,7 +23,7 @@ import {
 } from '../definitions/index.ts'
 import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../host.ts'
 import { agentToolName, askOwnerToolName, headlessLaunch, type Launch } from '../launch.ts'
-import { readSettings, type Settings } from '../settings.ts'
+import { readSettings, type SettingsReading } from '../settings.ts'
 import { invalidRequest } from './errors.ts'
 import { ProjectTrust } from './project-trust.ts'
 import { chooseWork, type DelegateRequest, type Standing } from './work.ts'
@@ -38,9 +38,6 @@ export interface DefinitionList {
   readonly definitions: readonly ListedDefinition[]
   readonly diagnostics: readonly string[]
 }
-
-/** Room for all of a record that is not its message: identity, ids, JSON. Generous, so that what fits is admitted. */
-const envelopeBytes = 12_288
 
 /** What a session may delegate, and the owner of what it has delegated, opened when it is first needed. */
 export class Delegation {
@@ -118,14 +115,19 @@ export class Delegation {
     return this.#standing.depth < limits.treeDepthMax && this.snapshot(ctx).length > 0
   }
 
-  /** The definitions this session may use, as `list` shows them; whether its project is trusted is asked once. */
+  /**
+   * The definitions this session may use, as `list` shows them, and what is wrong with definitions and settings.
+   * Whether its project is trusted is asked once.
+   */
   async definitions(ctx: ExtensionContext): Promise<DefinitionList> {
-    const roster = this.#roster(ctx, await this.#trust.isTrusted(ctx))
+    const isTrusted = await this.#trust.isTrusted(ctx)
+    const roster = this.#roster(ctx, isTrusted)
+    const said = roster.diagnostics.map(({ path, line, message }) =>
+      line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`,
+    )
     return {
       definitions: roster.definitions.map(listed),
-      diagnostics: roster.diagnostics.map(({ path, line, message }) =>
-        line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`,
-      ),
+      diagnostics: [...this.#settings(ctx, isTrusted).diagnostics, ...said],
     }
   }
 
@@ -220,20 +222,19 @@ export class Delegation {
     ctx: ExtensionContext,
   ): readonly Attachment[] {
     if (names === undefined) return []
-    const { inlineAttachmentLimitBytes, mailboxPayloadLimitBytes } = this.#settings(ctx)
+    const { inlineAttachmentLimitBytes, mailboxPayloadLimitBytes } = this.#settings(ctx).settings
     const files = attach(names, {
       cwd: ctx.cwd,
+      text,
       inlineBytesMax: inlineAttachmentLimitBytes,
-      recordBytes: (chosen) => envelopeBytes + Buffer.byteLength(JSON.stringify({ text, chosen })),
       recordBytesMax: mailboxPayloadLimitBytes,
     })
     if ('problem' in files) throw invalidRequest(operation, files.problem, files.next)
     return files
   }
 
-  #settings(ctx: ExtensionContext): Settings {
-    const { agentDirectory } = this.#world
-    return readSettings({ agentDirectory, cwd: ctx.cwd, projectTrusted: false }).settings
+  #settings({ cwd }: ExtensionContext, projectTrusted: boolean = false): SettingsReading {
+    return readSettings({ agentDirectory: this.#world.agentDirectory, cwd, projectTrusted })
   }
 
   #open(ctx: ExtensionContext): Promise<Owner<Launch>> {
@@ -246,7 +247,7 @@ export class Delegation {
       )
     const { rootSession, depth } = this.#standing
     const session = ctx.sessionManager.getSessionId()
-    const { mailboxPayloadLimitBytes, liveAgentsMax } = this.#settings(ctx)
+    const { mailboxPayloadLimitBytes, liveAgentsMax } = this.#settings(ctx).settings
     return openOwner(this.#world, this.#gate, {
       ...{ session, sessionFile, rootSession, depth },
       recordBytesMax: mailboxPayloadLimitBytes,

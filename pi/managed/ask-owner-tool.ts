@@ -4,6 +4,7 @@ import type { AskAnswer, ManagedAgent } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { askOwnerToolName } from '../launch.ts'
+import { readSettings } from '../settings.ts'
 
 const parameters = Type.Object(
   {
@@ -24,13 +25,11 @@ const description = [
   'There is no time limit. Never guess the answer and never finish while you wait for it. Decide by yourself whatever you can.',
 ].join('\n')
 
-/** Room for all of a record that is not its question, bytes. */
-const envelopeBytes = 12_288
-
 /** Gives an agent the tool by which it asks its owner, whatever tools its definition limits it to. */
 export function registerAskOwnerTool(
   pi: ExtensionAPI,
   agent: () => ManagedAgent | undefined,
+  agentDirectory: string,
 ): void {
   const siblings = new Map<string, readonly string[]>()
   // The host tells of a whole message before it tells of its first call, so a call's siblings are known in time.
@@ -63,11 +62,12 @@ export function registerAskOwnerTool(
     async execute(_id, { question, files: names = [] }, _signal, _onUpdate, ctx) {
       if (!/\S/.test(question))
         throw new Error('The question is blank. Nothing was asked; state it.')
+      const { cwd } = ctx
+      const { settings } = readSettings({ agentDirectory, cwd, projectTrusted: false })
       const files = attach(names, {
-        cwd: ctx.cwd,
-        inlineBytesMax: limits.recordBytesDefault,
-        recordBytes: (chosen) =>
-          envelopeBytes + Buffer.byteLength(JSON.stringify({ question, chosen })),
+        cwd,
+        text: question,
+        inlineBytesMax: settings.inlineAttachmentLimitBytes,
         recordBytesMax: limits.recordBytesDefault,
       })
       if ('problem' in files) throw new Error(`${files.problem} ${files.next}`)
