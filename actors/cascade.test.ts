@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { type GenerationFile, limits, type ProcessIdentity } from '../mailbox/index.ts'
 import { OperationError } from './index.ts'
 import {
+  abandonedStart,
   assertNothingIsLeft,
   completes,
-  type Fate,
   hangs,
   type Lead,
   neverReady,
@@ -168,21 +168,6 @@ describe('withdrawing a start whose starter died', () => {
     assertNothingIsLeft(w)
   })
 })
-
-/** A process was started for an agent, and its starter died before it could say where. */
-async function abandonedStart(fate: Fate): Promise<World> {
-  const w = world()
-  const first = await w.lead()
-  const { start } = first.runner
-  first.runner.start = async (order) => {
-    const placement = await start.call(first.runner, order)
-    first.kill()
-    return placement
-  }
-  void first.start(fate).catch(() => {})
-  await w.until(() => !first.process.isAlive)
-  return w
-}
 
 /** Lets something happen right before this process moves a generation away. */
 function atRename({ fs }: VirtualProcess, act: () => void): void {

@@ -217,7 +217,7 @@ describe('an order that is refused', () => {
       assert.equal(error.category, category)
       assert.match(error.message, message)
       assert.notEqual(error.nextAction, '')
-      assert.equal(error.rollbackOccurred, category !== 'invalid_request' && false)
+      assert.equal(error.rollbackOccurred, false)
       assert.deepEqual(lead.world.remains(), before)
       assert.equal(lead.world.livingAgents().length, 1)
       assert.equal(lead.world.agentSessions().length, 1)

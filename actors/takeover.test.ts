@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { ownerPaths } from '../mailbox/index.ts'
 import { OperationError } from './index.ts'
 import {
+  abandonedStart,
   assertNothingIsLeft,
   completes,
   hangs,
@@ -63,16 +64,7 @@ describe('an owner in its next life', () => {
   })
 
   it('withdraws a start whose starter died before it said where the agent is', async () => {
-    const w = world()
-    const first = await w.lead()
-    const { start } = first.runner
-    first.runner.start = async (order) => {
-      const placement = await start.call(first.runner, order)
-      first.kill()
-      return placement
-    }
-    void first.start(hangs()).catch(() => {})
-    await w.until(() => !first.process.isAlive)
+    const w = await abandonedStart(hangs())
     const second = await w.lead()
     await second.settled()
     await w.until(() => w.livingAgents().length === 0, 1_000)
@@ -80,15 +72,7 @@ describe('an owner in its next life', () => {
   })
 
   it('keeps an agent that became ready although its starter died before it said where', async () => {
-    const w = world()
-    const first = await w.lead()
-    const { start } = first.runner
-    first.runner.start = async (order) => {
-      const placement = await start.call(first.runner, order)
-      first.kill()
-      return placement
-    }
-    void first.start(completes()).catch(() => {})
+    const w = await abandonedStart(completes())
     await w.advance(500)
     const second = await w.lead()
     await second.settled()

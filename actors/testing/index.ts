@@ -1,3 +1,4 @@
+export { abandonedStart } from './abandoned-start.ts'
 export { AgentBench, FakeOwnAgents } from './agent-bench.ts'
 export { FakeAgentHost } from './agent-host.ts'
 export { AgentProgram, type AgentWorld } from './agent-program.ts'
