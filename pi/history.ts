@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, fsync, openSync, readSync } from 'node:fs'
 import { type DeliveryIdentity, deliveryKey } from '../actors/index.ts'
 import { mailMessageType } from './messages.ts'
-import { lastLineIsTorn, mendLastLine } from './session-file.ts'
+import { mendLastLine } from './session-file.ts'
 
 /** Bytes read at once; a session file may have hundreds of megabytes. */
 const chunkBytes = 1 << 20
@@ -50,7 +50,7 @@ export class History {
   /** Ends a line that a killed process left torn, before anything is written behind it. */
   mend(): void {
     const file = this.#file()
-    if (file !== undefined && lastLineIsTorn(file)) mendLastLine(file)
+    if (file !== undefined) mendLastLine(file)
   }
 
   #read(descriptor: number): void {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type {
   AgentEndEvent,
   ExtensionAPI,
@@ -261,14 +260,10 @@ function retryBackOffMs(ctx: ExtensionContext, errors: number): number | undefin
   return enabled && errors <= maxRetries ? baseDelayMs * 2 ** (errors - 1) : undefined
 }
 
-/** `print`: one prompt, then the process ends. */
-export type HostMode = 'tui' | 'rpc' | 'print'
-
-export function hostMode(ctx: ExtensionContext): HostMode {
-  const { mode } = ctx as { mode?: string }
-  if (mode !== undefined) return mode === 'tui' || mode === 'rpc' ? mode : 'print'
-  if (!ctx.hasUI) return 'print'
-  return process.argv.includes('rpc') ? 'rpc' : 'tui'
+/** Whether the process ends after its one prompt. */
+export function isPrintMode(ctx: ExtensionContext): boolean {
+  const { mode } = ctx as { mode?: string } // 0.73.1 has none
+  return mode === undefined ? !ctx.hasUI : mode !== 'tui' && mode !== 'rpc'
 }
 
 /** Whether the host takes this thinking level; 0.73.1 would take an unknown one for a part of the model's name. */
@@ -303,12 +298,11 @@ export function contextFiles(
 export function planSession(cwd: string): {
   id: string
   file: string
-  directory: string
   header: object
 } {
   const manager: Sessions = SessionManager.create(cwd)
   const file = manager.getSessionFile()
   const header = manager.getHeader()
   if (file === undefined || header === null) throw new Error('the host keeps no sessions here')
-  return { id: manager.getSessionId(), file, directory: dirname(file), header }
+  return { id: manager.getSessionId(), file, header }
 }

@@ -1,23 +1,17 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 
-/** Whether a killed process left the last line of a session file without its end. */
-export function lastLineIsTorn(file: string): boolean {
-  if (!existsSync(file)) return false
-  const descriptor = openSync(file, 'r')
+/**
+ * Ends the last line of a session file where a killed process left it torn: the host would glue what it writes next to
+ * it, and neither would ever be read.
+ */
+export function mendLastLine(file: string): void {
+  if (!existsSync(file)) return
+  const descriptor = openSync(file, 'a+')
   try {
     const { size } = fstatSync(descriptor)
     const last = Buffer.alloc(1)
-    return size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
-/** Ends that line: the host would glue what it writes next to it, and neither would ever be read. */
-export function mendLastLine(file: string): void {
-  const descriptor = openSync(file, 'a')
-  try {
-    writeSync(descriptor, '\n')
+    const isTorn = size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a
+    if (isTorn) writeSync(descriptor, '\n')
   } finally {
     closeSync(descriptor)
   }

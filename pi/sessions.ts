@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { AgentSession } from '../actors/index.ts'
 import { MailboxError, type MailboxFs } from '../mailbox/index.ts'
 import { planSession } from './host.ts'
-import { lastLineIsTorn, mendLastLine } from './session-file.ts'
+import { mendLastLine } from './session-file.ts'
 
 /** What a session of an agent says of itself in its header, beside what the host writes there. */
 export interface SessionOrigin {
@@ -45,7 +45,7 @@ export function continuedSession(id: string, file: string): AgentSession {
     id,
     file,
     async write() {
-      if (lastLineIsTorn(file)) mendLastLine(file)
+      mendLastLine(file)
     },
     remove() {}, // it was there before
   }

@@ -8,7 +8,7 @@ import type {
   Told,
 } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
-import { hostMode } from '../host.ts'
+import { isPrintMode } from '../host.ts'
 import { agentToolName } from '../launch.ts'
 import type { Delegation, ListedDefinition } from './delegation.ts'
 import { asFailure, failureText } from './errors.ts'
@@ -234,10 +234,9 @@ function delegatedAnswer(
     },
   }
   const where = process ? `${placement.runner}, pid ${process.pid}` : placement.runner
-  const outlook =
-    hostMode(ctx) === 'print'
-      ? 'This Pi ends with your answer; the result comes when this session is opened again.'
-      : 'Its result comes to you by itself: end your turn when you have nothing else to do.'
+  const outlook = isPrintMode(ctx)
+    ? 'This Pi ends with your answer; the result comes when this session is opened again.'
+    : 'Its result comes to you by itself: end your turn when you have nothing else to do.'
   const text = `agent=${identity.label} definition=${definition} session=${identity.session} request=${request} accepted\nIt works now (${where}). ${outlook}`
   return { text, details }
 }
