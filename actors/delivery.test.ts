@@ -7,9 +7,12 @@ import type { DeliveryIdentity, ResultReport } from './index.ts'
 import type { Report } from './ports.ts'
 import {
   aFailure,
+  aQuestion,
   aReport,
+  deliveryFields,
   FakeOwnerHost,
   type FakeSessionFile,
+  resultsIn,
   sequentialIds,
   type VirtualProcess,
   World,
@@ -225,15 +228,7 @@ describe('delivery', () => {
     assert.deepEqual([next.sentLabels, next.delivered.length], [[], 1])
   })
 
-  for (const field of [
-    'generation',
-    'owner',
-    'session',
-    'sessionFile',
-    'label',
-    'cwd',
-    'request',
-  ] as const)
+  for (const field of deliveryFields)
     it(`takes an entry that differs in its ${field} for no delivery`, async () => {
       const desk = new Desk()
       const entry: DeliveryIdentity = { ...deliveryIdentity(aReport('a')), [field]: 'another' }
@@ -244,6 +239,18 @@ describe('delivery', () => {
       assert.deepEqual(desk.sentLabels, [['a']])
       assert.equal(desk.delivered.length, 1)
     })
+
+  it('sends a result whose question was told', async () => {
+    const desk = new Desk()
+    const [question, report] = [aQuestion('a'), aReport('a')]
+    desk.offerReport(question)
+    await desk.quiet()
+    assert.deepEqual(desk.session.entries, [deliveryIdentity(question)])
+    desk.offerReport(report)
+    await desk.quiet()
+    assert.deepEqual(desk.host.messages, [[question], [report]])
+    assert.equal(desk.delivered.length, 2)
+  })
 
   it('stops: nothing is sent, nobody listens and no timer waits any more', async () => {
     const desk = new Desk()
@@ -263,8 +270,9 @@ describe('a message', () => {
     const desk = new Desk()
     desk.offerReport(aReport('a', 'x'.repeat(16_384)))
     await desk.quiet()
-    assert.equal(desk.host.messages[0]?.[0]?.conclusion.kind, 'result')
-    assert.equal(textOf(desk.host.messages[0]?.[0]), 'x'.repeat(16_384))
+    const [told] = firstResults(desk)
+    assert.equal(told?.conclusion.kind, 'result')
+    assert.equal(textOf(told), 'x'.repeat(16_384))
     assert.deepEqual(filesOf(desk.process.fs), [])
   })
 
@@ -276,11 +284,11 @@ describe('a message', () => {
     for (const label of labels) desk.offerReport(aReport(label, whole(label)))
     desk.host.end()
     await desk.quiet()
-    const [message] = desk.host.messages
-    assert.deepEqual(message?.map(labelOf), labels)
-    const bytes = message?.reduce((sum, report) => sum + Buffer.byteLength(textOf(report)), 0) ?? 0
+    const message = firstResults(desk)
+    assert.deepEqual(message.map(labelOf), labels)
+    const bytes = message.reduce((sum, report) => sum + Buffer.byteLength(textOf(report)), 0)
     assert.ok(bytes <= limits.messageBytesMax && bytes > limits.messageBytesMax - labels.length)
-    for (const report of message ?? []) {
+    for (const report of message) {
       const label = labelOf(report)
       const file = resultPath(rootPaths('/agent'), report.generation.identity.generation)
       assert.ok(report.conclusion.kind === 'result')
@@ -299,7 +307,7 @@ describe('a message', () => {
     desk.host.end()
     await desk.quiet()
     assert.deepEqual(
-      resultsIn(desk).map(
+      firstResults(desk).map(
         ({ conclusion }) => conclusion.kind === 'result' && conclusion.whole?.file,
       ),
       ['a', 'b', 'c', 'd'].map(ownFile),
@@ -311,7 +319,7 @@ describe('a message', () => {
     const desk = new Desk()
     desk.offerReport(wholeElsewhere('a', '/home/person/.ssh/id'))
     await desk.quiet()
-    const [told] = resultsIn(desk)
+    const [told] = firstResults(desk)
     assert.equal(told?.conclusion.kind === 'result' && told.conclusion.whole, undefined)
     assert.match(told?.persistenceError ?? '', /not where whole results are kept/)
   })
@@ -325,7 +333,7 @@ describe('a message', () => {
     fs.failAt(fs.operations, 'ENOSPC', 'forever')
     desk.host.end()
     await desk.quiet()
-    for (const report of desk.host.messages[0] ?? []) {
+    for (const report of firstResults(desk)) {
       assert.equal(textOf(report), 'x'.repeat(16_000))
       assert.match(report.persistenceError ?? '', /Free some disk space/)
     }
@@ -337,7 +345,7 @@ describe('a message', () => {
     const report = aFailed('a', 'the model said no')
     desk.offerReport(report)
     await desk.quiet()
-    assert.deepEqual(resultsIn(desk)[0]?.conclusion, report.conclusion)
+    assert.deepEqual(firstResults(desk)[0]?.conclusion, report.conclusion)
     assert.equal(desk.delivered.length, 1)
   })
 
@@ -347,7 +355,7 @@ describe('a message', () => {
     for (let n = 0; n < 8; n++) desk.offerReport(aFailed(`a${n}`, 'é'.repeat(8_192)))
     desk.host.end()
     await desk.quiet()
-    const messages = resultsIn(desk).map(messageOf)
+    const messages = firstResults(desk).map(messageOf)
     assert.equal(messages.length, 8)
     const bytes = messages.reduce((sum, message) => sum + Buffer.byteLength(message), 0)
     assert.ok(bytes <= limits.messageBytesMax && bytes > limits.messageBytesMax - 8, `${bytes}`)
@@ -363,7 +371,7 @@ describe('a message', () => {
     for (let n = 0; n < 3; n++) desk.offerReport(aReport(`b${n}`, 'r'.repeat(16_384)))
     desk.host.end()
     await desk.quiet()
-    const texts = resultsIn(desk).map((report) => messageOf(report) + textOf(report))
+    const texts = firstResults(desk).map((report) => messageOf(report) + textOf(report))
     assert.deepEqual(
       texts.map(({ length }) => length),
       Array.from({ length: 6 }, () => limits.messageBytesMax / 6),
@@ -382,7 +390,7 @@ describe('the head of a text', () => {
   })
 })
 
-const labelOf = ({ generation }: ResultReport): string => generation.identity.label
+const labelOf = ({ generation }: Report): string => generation.identity.label
 
 const textOf = (report: ResultReport | undefined): string =>
   report?.conclusion.kind === 'result' ? report.conclusion.text : ''
@@ -409,8 +417,5 @@ function wholeElsewhere(label: string, file: string): ResultReport {
   return { ...report, conclusion: { ...report.conclusion, whole: { file, bytes: 90_000 } } }
 }
 
-function resultsIn(desk: Desk): ResultReport[] {
-  return (desk.host.messages[0] ?? []).filter(
-    (report): report is ResultReport => 'conclusion' in report,
-  )
-}
+/** The results in the first message. */
+const firstResults = (desk: Desk): ResultReport[] => resultsIn(desk.host.messages[0] ?? [])

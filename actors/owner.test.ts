@@ -14,6 +14,7 @@ import {
   type Machine,
   neverReady,
   refusal,
+  resultsIn,
   world,
 } from './testing/index.ts'
 
@@ -23,7 +24,7 @@ describe('an owner', () => {
     await lead.delegate(completes('found it'))
     await lead.settled()
     assert.deepEqual(lead.told, ['scout'])
-    const [report] = lead.host.messages.flat()
+    const [report] = resultsIn(lead.host.messages.flat())
     assert.equal(report?.conclusion.kind === 'result' && report.conclusion.text, 'found it')
     assertNothingIsLeft(lead.world)
   })
@@ -32,7 +33,7 @@ describe('an owner', () => {
     const lead = await world().lead()
     await lead.delegate(fails('no such model'))
     await lead.settled()
-    const [report] = lead.host.messages.flat()
+    const [report] = resultsIn(lead.host.messages.flat())
     assert.equal(
       report?.conclusion.kind === 'failure' && report.conclusion.message,
       'no such model',
@@ -44,7 +45,7 @@ describe('an owner', () => {
     const lead = await world().lead()
     await lead.delegate(completes(longText()))
     await lead.settled()
-    const [report] = lead.host.messages.flat()
+    const [report] = resultsIn(lead.host.messages.flat())
     assert.ok(report?.conclusion.kind === 'result' && report.conclusion.whole !== undefined)
     const { file, bytes } = report.conclusion.whole
     const kept = lead.world.disk.read(file, 1_000_000)

@@ -12,6 +12,7 @@ import {
   longText,
   Machine,
   ownShare,
+  resultsIn,
   runBeside,
   seed,
   World,
@@ -146,9 +147,9 @@ async function goOn(
   const told = session.entries.length
   assert.ok(told <= 1, 'told twice')
   if (isConcluded && !isClosed) assert.equal(told, 1, 'a result is lost')
-  for (const { conclusion } of lead.host.messages.flat())
+  for (const { conclusion } of resultsIn(lead.host.messages.flat()))
     assert.equal(conclusion.kind === 'result' ? conclusion.text : conclusion.message, text)
-  for (const { conclusion } of lead.host.messages.flat()) assertWhole(world, conclusion)
+  for (const { conclusion } of resultsIn(lead.host.messages.flat())) assertWhole(world, conclusion)
   assert.deepEqual(leftover(world), [], 'something is left')
   assert.deepEqual(world.machine.signals, [], 'something was signalled')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type DeliveryIdentity, deliveryIdentity, type OwnerHost } from '../index.ts'
-import { aReport } from './records.ts'
+import { deliveryIdentity, type OwnerHost } from '../index.ts'
+import { aQuestion, aReport, deliveryFields } from './records.ts'
 
 /** One host session, and the hands that move it. */
 export interface OwnerHostHarness {
@@ -18,17 +18,6 @@ export interface OwnerHostHarness {
   until(isTrue: () => boolean): Promise<void>
   close(): Promise<void>
 }
-
-/** Every field that says which delivery it is. */
-const fields = [
-  'generation',
-  'owner',
-  'session',
-  'sessionFile',
-  'label',
-  'cwd',
-  'request',
-] as const satisfies readonly (keyof DeliveryIdentity)[]
 
 /** What every `OwnerHost` promises. */
 export function ownerHostConformance(
@@ -98,14 +87,24 @@ export function ownerHostConformance(
       assert.deepEqual(await host.seen([]), [])
     })
 
-    for (const field of fields)
+    for (const field of deliveryFields)
       test(`has not seen a delivery that differs in its ${field}`, async (harness) => {
         const { host } = harness
         host.trySend([a])
         await harness.persist()
-        assert.deepEqual(await host.seen([{ ...one, [field]: `${two[field]}x` }]), [])
+        assert.deepEqual(await host.seen([{ ...one, [field]: 'another' }]), [])
         assert.deepEqual(await host.seen([one]), [one])
       })
+
+    test('has not seen a result whose question it has seen', async (harness) => {
+      const { host } = harness
+      const question = aQuestion('a')
+      const asked = deliveryIdentity(question)
+      assert.equal(asked.request, one.request)
+      host.trySend([question])
+      await harness.persist()
+      assert.deepEqual(await host.seen([one, asked]), [asked])
+    })
 
     test('still has seen it after it was opened again', async (harness) => {
       harness.host.trySend([a])

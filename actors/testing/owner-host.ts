@@ -1,9 +1,4 @@
-import {
-  type DeliveryIdentity,
-  deliveryIdentity,
-  type OwnerHost,
-  type ResultReport,
-} from '../index.ts'
+import { type DeliveryIdentity, deliveryIdentity, type OwnerHost, type Report } from '../index.ts'
 import type { VirtualProcess } from './machine.ts'
 import type { FakeSessionFile } from './session-file.ts'
 
@@ -24,7 +19,7 @@ const runMs = 50
 export class FakeOwnerHost implements OwnerHost {
   readonly session: FakeSessionFile
   /** Every message it took. */
-  readonly messages: (readonly ResultReport[])[] = []
+  readonly messages: (readonly Report[])[] = []
   /** Fates of the next sends, first to last; `told` once they are used up. */
   readonly fates: SendFate[] = []
   /** Sends it answers with `busy` although it was idle a moment ago. */
@@ -47,7 +42,7 @@ export class FakeOwnerHost implements OwnerHost {
     return !this.#isBusy
   }
 
-  trySend(reports: readonly ResultReport[]): 'sent' | 'busy' {
+  trySend(reports: readonly Report[]): 'sent' | 'busy' {
     if (!this.isIdle()) return 'busy'
     if (this.refusals > 0) {
       this.refusals--

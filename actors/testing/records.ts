@@ -21,7 +21,7 @@ import {
   type SteerRecord,
   type TaskRecord,
 } from '../../mailbox/index.ts'
-import type { ResultReport } from '../index.ts'
+import type { DeliveryIdentity, QuestionReport, Report, ResultReport } from '../index.ts'
 
 /** The smallest valid records: a test names only what it is about. Equal arguments make equal records. */
 
@@ -142,3 +142,28 @@ export function aReport(label: string, text = `result of ${label}`): ResultRepor
     conclusion: { ...aResult(text), id: idOf(`result of ${label}`), identity },
   }
 }
+
+/** A question of the same agent, about the same assignment, on its way to its owner. */
+export function aQuestion(label: string): QuestionReport {
+  const { generation } = aReport(label)
+  const { identity } = generation
+  return { generation, ask: { ...anAsk(`question of ${label}`), identity } }
+}
+
+export const resultsIn = (reports: readonly Report[]): ResultReport[] =>
+  reports.filter((report) => 'conclusion' in report)
+
+/** Typed so that none can be forgotten. */
+const isDeliveryField: Readonly<Record<keyof DeliveryIdentity, true>> = {
+  generation: true,
+  owner: true,
+  session: true,
+  sessionFile: true,
+  label: true,
+  cwd: true,
+  request: true,
+  ask: true,
+}
+
+/** Every field that says which delivery it is. */
+export const deliveryFields = Object.keys(isDeliveryField) as (keyof DeliveryIdentity)[]

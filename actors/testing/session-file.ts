@@ -1,16 +1,9 @@
+import { sameIdentity } from '../../mailbox/index.ts'
 import type { DeliveryIdentity } from '../index.ts'
 
-/** Written out, not compared by a key of ours: this is what a host's file is searched for. */
+/** Compared field by field, not by a key of ours: this is what a host's file is searched for. */
 function isSame(a: DeliveryIdentity, b: DeliveryIdentity): boolean {
-  return (
-    a.generation === b.generation &&
-    a.owner === b.owner &&
-    a.session === b.session &&
-    a.sessionFile === b.sessionFile &&
-    a.label === b.label &&
-    a.cwd === b.cwd &&
-    a.request === b.request
-  )
+  return sameIdentity(a, b) && a.request === b.request && a.ask === b.ask
 }
 
 /** The file of an owner's session: what its model and its person have really been told. Outlives every process. */
@@ -41,7 +34,9 @@ export class FakeSessionFile {
 
   /** How often a generation's result was told. */
   count(generation: string): number {
-    return this.#entries.filter((entry) => entry.generation === generation).length
+    return this.#entries.filter(
+      (entry) => entry.generation === generation && entry.ask === undefined,
+    ).length
   }
 
   /** The file as it is now, synced and not. */

@@ -264,7 +264,8 @@ export class Lead {
 
   /** Labels whose results were told, in order. */
   get told(): readonly string[] {
-    return this.host.session.entries.map(({ label }) => label)
+    const { entries } = this.host.session
+    return entries.filter(({ ask }) => ask === undefined).map(({ label }) => label)
   }
 
   /** Lets time pass until no agent is left. */
