@@ -89,6 +89,25 @@ describe('closing an agent with agents of its own', () => {
     assertNothingIsLeft(lead.world)
   })
 
+  it('shows meanwhile what is proven of the parent, not what was known before', async () => {
+    const stubborn = { isDeaf: true, ignoresTerm: true }
+    const lead = await family([hangs(stubborn)], stubborn)
+    const { process } = lead.world.agent('parent')
+    const closing = lead.owner.close('parent')
+    const shown: string[] = []
+    while (lead.owner.hasUnsettled) {
+      const rows = await lead.rows()
+      for (const { state, actions } of rows)
+        shown.push(`${process.isAlive ? 'alive' : 'gone'}: ${state}, ${actions.join(' ')}`)
+      await lead.world.advance(1_000)
+    }
+    const changes = shown.filter((each, i) => each !== shown[i - 1])
+    assert.deepEqual(changes, ['alive: settling, inspect close', 'gone: lost, close'])
+    assert.ok(shown.filter((each) => each.startsWith('gone')).length > 5, 'it takes its time')
+    assert.deepEqual([...(await closing).closed], ['scout', 'parent'])
+    assertNothingIsLeft(lead.world)
+  })
+
   it('keeps an undelivered result as a file and names it', async () => {
     for (const text of ['short', longText()]) {
       const lead = await family([completes(text), hangs()], { isBusyOwner: true })

@@ -2,8 +2,8 @@ import {
   type Clock,
   type CloseReason,
   type GenerationFile,
+  type GenerationPaths,
   limits,
-  type MailboxFs,
   type Placement,
 } from '../mailbox/index.ts'
 import { fold, type RequestOutcome } from './assignment.ts'
@@ -18,6 +18,7 @@ import type {
 } from './owned-agent.ts'
 import type { Action, ActionRefusal, AgentFacts } from './row.ts'
 import type { StartedActor, Withdrawal } from './start-ports.ts'
+import { type SurveyPorts, surveyed } from './survey.ts'
 import type { ActorRef } from './system.ts'
 
 /** Closing takes the agent's answer, its end by force, and the same below it, ms. */
@@ -26,27 +27,33 @@ const closeWaitMs = 120_000
 /** How long a list waits for one agent's latest facts, ms. */
 const lookWaitMs = 1_000
 
+/** What holding an agent needs. */
+export interface OwnedActorPorts extends SurveyPorts {
+  readonly clock: Clock
+}
+
 /** One agent's actor as its owner holds it: what to tell it, its latest facts, its watch. */
 export class OwnedActor implements StartedActor {
   facts: AgentFacts
+  readonly #ports: OwnedActorPorts
   readonly #ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>
-  readonly #clock: Clock
+  readonly #paths: GenerationPaths
   readonly #arm: () => () => void
   readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
   #disarm: (() => void) | undefined
   #isSettled = false
 
-  /** @param directory where the agent's records appear */
   constructor(
-    { fs, clock }: { readonly fs: MailboxFs; readonly clock: Clock },
+    ports: OwnedActorPorts,
     ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>,
     generation: GenerationFile,
-    directory: string,
+    paths: GenerationPaths,
   ) {
+    this.#ports = ports
     this.#ref = ref
+    this.#paths = paths
     this.facts = { generation, assignment: fold([], []), presence: 'unknown', delivered: false }
-    this.#clock = clock
-    this.#arm = () => fs.watch(directory, () => this.tell({ type: 'look' }))
+    this.#arm = () => ports.fs.watch(paths.agent, () => this.tell({ type: 'look' }))
     this.watch()
     this.tell({ type: 'look' })
   }
@@ -64,11 +71,26 @@ export class OwnedActor implements StartedActor {
     }
   }
 
-  /** Looks now. An agent that is being closed may take longer than a list can wait: its latest facts have to do. */
+  /** Looks now. Where its actor takes longer than a list can wait, as in a close, its files and process are read. */
   async look(): Promise<void> {
     try {
       await this.#ref.ask({ type: 'look' }, lookWaitMs)
-    } catch {}
+    } catch {
+      this.#lookPastActor()
+    }
+  }
+
+  #lookPastActor(): void {
+    const seen = surveyed(this.#ports, this.#paths, this.facts.generation)
+    if (seen === undefined) return // it is being settled, and its actor says so
+    const { presence, delivered, cleanupError } = this.facts
+    this.facts = {
+      ...seen.facts,
+      // What was proven gone stays gone: a generation is one process life.
+      presence: presence === 'lost' ? presence : seen.facts.presence,
+      delivered,
+      ...(cleanupError !== undefined && { cleanupError }),
+    }
   }
 
   /** Arms the watch, if it is not armed: having none costs latency, never a record. */
@@ -188,7 +210,7 @@ export class OwnedActor implements StartedActor {
         if (facts === 'settled') end()
         else if (isTrue(facts)) end(facts)
       }
-      const cancel = this.#clock.after(Math.max(0, timeoutMs), giveUp)
+      const cancel = this.#ports.clock.after(Math.max(0, timeoutMs), giveUp)
       this.#waiting.add(tell)
       signal.addEventListener('abort', giveUp)
     })

@@ -1,5 +1,6 @@
 import {
   type GenerationFile,
+  type GenerationPaths,
   generationPaths,
   type Ids,
   type MailboxFs,
@@ -24,16 +25,16 @@ export async function survey(ports: SurveyPorts, owner: OwnerPaths): Promise<rea
   return ownNames(ports.fs, owner.directory).flatMap((name) => {
     const paths = generationPaths(owner.directory, name)
     const generation = readGeneration(ports.fs, paths)
-    return typeof generation === 'object' ? (surveyed(ports, owner, generation) ?? []) : []
+    return typeof generation === 'object' ? (surveyed(ports, paths, generation) ?? []) : []
   })
 }
 
-function surveyed(
+/** One of them; undefined once it is settled. */
+export function surveyed(
   { fs, ids, processes }: SurveyPorts,
-  owner: OwnerPaths,
+  paths: GenerationPaths,
   generation: GenerationFile,
 ): Row | undefined {
-  const paths = generationPaths(owner.directory, generation.identity.generation)
   const mailbox = new AgentMailbox(fs, ids, paths, generation, 'leave')
   let state = mailbox.look()
   while (state === 'more') state = mailbox.look()

@@ -197,8 +197,8 @@ export class Tenure<Launch> {
     })
     this.#ports.signal.throwIfAborted() // its system is gone, and nobody would end its watch
     if (ref === undefined) throw new Error(`agent ${name} is adopted already`)
-    const { agent } = generationPaths(this.#paths.directory, name)
-    const actor = new OwnedActor(this.#ports, ref, generation, agent)
+    const paths = generationPaths(this.#paths.directory, name)
+    const actor = new OwnedActor(this.#ports, ref, generation, paths)
     this.#agents.set(name, actor)
     return actor
   }
