@@ -29,7 +29,7 @@ import {
 } from '../mailbox/index.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
 import { edgesBelow } from './edges.ts'
-import { ownerTree } from './owner-tree.ts'
+import { contradiction } from './owner-tree.ts'
 import type { AgentPlace, AgentRunner } from './ports.ts'
 import { lookThrough, presenceOf, until } from './presence.ts'
 
@@ -192,9 +192,9 @@ export async function closeBelow(
   // What is half started or half removed holds labels of the tree as well.
   const stages = [owner.directory, owner.starting, owner.settled]
   if (stages.every((stage) => ownNames(fs, stage).length === 0)) return nothing
-  const tree = ownerTree(session, edgesBelow(fs, root, session))
-  if ('refusal' in tree) {
-    const why = `its owner is contradicted (${tree.refusal}: ${tree.sessions.join(', ')}); nothing below is touched`
+  const found = contradiction(session, edgesBelow(fs, root, session))
+  if (found !== undefined) {
+    const why = `its owner is contradicted (${found.refusal}: ${found.sessions.join(', ')}); nothing below is touched`
     return { ...nothing, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
   }
   const place = {

@@ -23,7 +23,6 @@ export {
   type OwnerRole,
   type Told,
 } from './owner.ts'
-export { type OwnershipEdge, ownerTree, settlingOrder, type TreeNode } from './owner-tree.ts'
 export type * from './ports.ts'
 export { presenceIn } from './presence.ts'
 export { noSuchAgent } from './refusals.ts'
