@@ -1,9 +1,5 @@
 export { type Activity, readActivity } from './activity.ts'
-export {
-  type Admission,
-  Outbox,
-  type OutboxOptions,
-} from './admit.ts'
+export { type Admission, Outbox } from './admit.ts'
 export {
   type ClaimAnswer,
   type ClaimPlace,
@@ -14,7 +10,7 @@ export {
 export { systemClock, systemIds } from './clock.ts'
 export { decodeAgentRecord, decodeOwnerRecord, encode } from './codec.ts'
 export { diskFs } from './disk-fs.ts'
-export { MailboxError, type MailboxErrorCode, type Remedy } from './errors.ts'
+export { MailboxError, type Remedy } from './errors.ts'
 export {
   createGeneration,
   finishSettled,
@@ -26,13 +22,7 @@ export {
   settleGeneration,
   sweepStarting,
 } from './generation.ts'
-export {
-  Journal,
-  type JournalOptions,
-  type Quarantined,
-  type Scan,
-  sameIdentity,
-} from './journal.ts'
+export { Journal, type JournalOptions, sameIdentity } from './journal.ts'
 export {
   type GenerationPaths,
   generationPaths,
@@ -49,14 +39,7 @@ export {
   rootPaths,
   sessionClaimPath,
 } from './layout.ts'
-export {
-  holdsLease,
-  type LeaseAnswer,
-  type LeasePlace,
-  readLease,
-  releaseLease,
-  takeLease,
-} from './lease.ts'
+export { type LeasePlace, releaseLease, takeLease } from './lease.ts'
 export * as limits from './limits.ts'
 export type * from './ports.ts'
 export { systemProcesses } from './process-identity.ts'
