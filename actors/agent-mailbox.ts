@@ -35,7 +35,9 @@ export class AgentMailbox {
   #ready: ReadyFile | undefined
   #placedHere: Placement | undefined
   #quarantined = 0
-  #diagnostic: string | undefined
+  #lastUntrusted = ''
+  /** What the latest look came upon, if anything. */
+  #problemNow: string | undefined
 
   constructor(
     fs: MailboxFs,
@@ -72,10 +74,11 @@ export class AgentMailbox {
     return this.#ready
   }
 
-  /** What could not be trusted or read, for a person. */
+  /** What could never be trusted, and what cannot be read now, for a person. */
   get diagnostic(): string | undefined {
-    if (this.#quarantined === 0) return this.#diagnostic
-    return `${this.#quarantined} untrusted file(s), last: ${this.#diagnostic}`
+    if (this.#quarantined === 0) return this.#problemNow
+    const untrusted = `${this.#quarantined} untrusted file(s), last: ${this.#lastUntrusted}`
+    return this.#problemNow === undefined ? untrusted : `${untrusted}; ${this.#problemNow}`
   }
 
   /** The owner's records and the agent's, in the order of their writers. */
@@ -88,6 +91,7 @@ export class AgentMailbox {
 
   /** Reads what is new. On `more`, let the event loop go on and look again. Never throws. */
   look(): MailboxState {
+    this.#problemNow = undefined
     const owner = this.#owner.scan()
     const agent = this.#agent.scan()
     this.#ownerRecords.push(...owner.records)
@@ -95,7 +99,7 @@ export class AgentMailbox {
     if (owner.records.length + agent.records.length > 0) this.#assignment = undefined
     for (const { name, reason } of [...owner.quarantined, ...agent.quarantined]) {
       this.#quarantined++
-      this.#diagnostic = `${name} (${reason})`
+      this.#lastUntrusted = `${name} (${reason})`
     }
     if (owner.gone || agent.gone) return 'gone'
     try {
@@ -112,11 +116,11 @@ export class AgentMailbox {
     if (this.#ready !== undefined) return
     const ready = readReady(this.#fs, this.paths)
     if (typeof ready === 'object') this.#ready = ready
-    else if (ready === 'unreadable') this.#diagnostic = 'ready.json cannot be trusted'
+    else if (ready === 'unreadable') this.#problemNow = 'ready.json cannot be trusted'
   }
 
   #problem(error: unknown): 'problem' {
-    this.#diagnostic = (error as Error).message
+    this.#problemNow = (error as Error).message
     return 'problem'
   }
 
