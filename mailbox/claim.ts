@@ -1,7 +1,8 @@
 import { decodeClaim, encode } from './codec.ts'
+import { parentOf } from './layout.ts'
 import { holdsLease, type LeasePlace, releaseLease, takeLease } from './lease.ts'
-import { recordReadBytesMax } from './limits.ts'
 import type { Ids, MailboxFs, Processes } from './ports.ts'
+import { readDecoded } from './read-decoded.ts'
 import type { ClaimFile, Runtime } from './record.ts'
 import { runtimePresence } from './runtime.ts'
 
@@ -56,10 +57,7 @@ export function unclaim(fs: MailboxFs, path: string, generation: string): void {
 }
 
 export function readClaim(fs: MailboxFs, path: string): ClaimFile | 'absent' | 'unreadable' {
-  const read = fs.read(path, recordReadBytesMax)
-  if ('refusal' in read) return read.refusal === 'absent' ? 'absent' : 'unreadable'
-  const decoded = decodeClaim(read.bytes)
-  return 'refusal' in decoded ? 'unreadable' : decoded.value
+  return readDecoded(fs, path, decodeClaim)
 }
 
 /**
@@ -97,5 +95,3 @@ function isStale(place: ClaimPlace, file: ClaimFile): boolean {
 function taken(by: ClaimFile | 'absent' | 'unreadable'): ClaimAnswer {
   return typeof by === 'object' ? { outcome: 'taken', by } : { outcome: 'taken' }
 }
-
-const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))

@@ -1,5 +1,5 @@
 import { unclaim } from './claim.ts'
-import { type Decoded, decodeGeneration, decodeReady, encode } from './codec.ts'
+import { decodeGeneration, decodeReady, encode } from './codec.ts'
 import { MailboxError } from './errors.ts'
 import {
   type GenerationPaths,
@@ -7,12 +7,13 @@ import {
   type OwnerPaths,
   ownerPaths,
   ownNames,
+  parentOf,
   prepareGeneration,
   type RootPaths,
   sessionClaimPath,
 } from './layout.ts'
-import { recordReadBytesMax } from './limits.ts'
 import type { Ids, MailboxFs } from './ports.ts'
+import { readDecoded } from './read-decoded.ts'
 import type { GenerationFile, ReadyFile, TaskRecord } from './record.ts'
 
 /**
@@ -62,7 +63,6 @@ export async function createGeneration(
 
 /** The root of all mailboxes, what it lies in, and the agent directory: nearest first. */
 function above(ownerDirectory: string): readonly string[] {
-  const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
   const mailboxes = parentOf(ownerDirectory)
   const drover = parentOf(mailboxes)
   return [mailboxes, drover, parentOf(drover)]
@@ -135,25 +135,14 @@ export function readGeneration(
   fs: MailboxFs,
   paths: GenerationPaths,
 ): GenerationFile | 'absent' | 'unreadable' {
-  return readFile(fs, paths.file, decodeGeneration)
+  return readDecoded(fs, paths.file, decodeGeneration)
 }
 
 export function readReady(
   fs: MailboxFs,
   paths: GenerationPaths,
 ): ReadyFile | 'absent' | 'unreadable' {
-  return readFile(fs, paths.ready, decodeReady)
-}
-
-function readFile<T>(
-  fs: MailboxFs,
-  path: string,
-  decode: (bytes: Uint8Array) => Decoded<T>,
-): T | 'absent' | 'unreadable' {
-  const read = fs.read(path, recordReadBytesMax)
-  if ('refusal' in read) return read.refusal === 'absent' ? 'absent' : 'unreadable'
-  const decoded = decode(read.bytes)
-  return 'refusal' in decoded ? 'unreadable' : decoded.value
+  return readDecoded(fs, paths.ready, decodeReady)
 }
 
 /** Publishes an agent's first word. One of many wins: a generation is one process life. */

@@ -95,6 +95,11 @@ export function resultPath(root: RootPaths, generation: string): string {
   return `${root.results}/${generation}.md`
 }
 
+/** The directory in which a path of ours lies. */
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'))
+}
+
 const alphabetSize = 36n
 const nameLength = 26
 

@@ -1,3 +1,4 @@
+import { parentOf } from './layout.ts'
 import { ballastBytes } from './limits.ts'
 import type { Ids, MailboxFs } from './ports.ts'
 
@@ -44,8 +45,8 @@ export async function setReserveAside(
 
 /** A process that died on its way left space taken and no reserve. One still on its way goes without. */
 function sweepDrafts(fs: MailboxFs, path: string): void {
-  const split = path.lastIndexOf('/')
-  const [parent, name] = [path.slice(0, split), path.slice(split + 1)]
+  const parent = parentOf(path)
+  const name = path.slice(parent.length + 1)
   for (const each of fs.list(parent) ?? [])
     if (each.startsWith(`${name}-`)) fs.remove(`${parent}/${each}`)
 }

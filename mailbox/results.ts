@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { parentOf } from './layout.ts'
 import { resultKeptDays } from './limits.ts'
 import type { Clock, Ids, MailboxFs } from './ports.ts'
 
@@ -9,7 +10,7 @@ import type { Clock, Ids, MailboxFs } from './ports.ts'
  * Durable: once this resolves, the text survives power loss, whole. A half-written one never has that name.
  */
 export async function keepText(fs: MailboxFs, ids: Ids, path: string, text: string): Promise<void> {
-  const directory = path.slice(0, path.lastIndexOf('/'))
+  const directory = parentOf(path)
   if (fs.entry(path) === undefined) {
     const draft = `${directory}/draft-${ids.next()}`
     try {
