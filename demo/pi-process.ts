@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -61,6 +61,20 @@ const host = {
     join(dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))), 'cli.js'),
 }
 
+/** Starts the host in a sandbox with Drover and the scripted model; `args` name its mode and the rest. */
+export function spawnPi(
+  sandbox: Sandbox,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): ChildProcessWithoutNullStreams {
+  const extensions = ['-e', packageDirectory, '-e', join(here, 'scripted-model.ts')]
+  return spawn(host.node, [host.cli, '--model', scriptedModel, ...extensions, ...args], {
+    cwd: sandbox.project,
+    env: { ...sandbox.env, ...env },
+    stdio: 'pipe',
+  })
+}
+
 export interface PiEvent {
   readonly type: string
   readonly [field: string]: unknown
@@ -85,31 +99,25 @@ export class PiProcess {
   /** Sees every event as it comes. */
   onEvent: (event: PiEvent) => void = () => {}
   readonly exited: Promise<number | NodeJS.Signals>
-  readonly #child: ChildProcess
+  readonly #child: ChildProcessWithoutNullStreams
   readonly #listeners = new Set<() => void>()
   #stderr = ''
   #isOver = false
 
   constructor(options: PiOptions) {
     const { sandbox, session, extensions = [], args = [], env } = options
-    const extensionFlags = [
-      packageDirectory,
-      join(here, 'scripted-model.ts'),
-      ...extensions,
-    ].flatMap((path) => ['-e', path])
-    this.#child = spawn(
-      host.node,
+    this.#child = spawnPi(
+      sandbox,
       [
-        host.cli,
-        ...['--mode', 'rpc', '--model', scriptedModel],
-        ...extensionFlags,
+        ...['--mode', 'rpc'],
+        ...extensions.flatMap((path) => ['-e', path]),
         ...(session === undefined ? [] : ['--session', session]),
         ...args,
       ],
-      { cwd: sandbox.project, env: { ...sandbox.env, ...env }, stdio: 'pipe' },
+      env,
     )
     this.#readLines()
-    this.#child.stderr?.on('data', (text) => {
+    this.#child.stderr.on('data', (text) => {
       this.#stderr += text
     })
     this.exited = new Promise((resolve) => {
@@ -125,13 +133,9 @@ export class PiProcess {
     return this.#child.pid ?? 0
   }
 
-  get stderr(): string {
-    return this.#stderr
-  }
-
   /** Sends one command. Its answer is an event of type `response`. */
   send(command: Record<string, unknown>): void {
-    this.#child.stdin?.write(`${JSON.stringify(command)}\n`)
+    this.#child.stdin.write(`${JSON.stringify(command)}\n`)
   }
 
   prompt(message: string): void {
@@ -188,14 +192,14 @@ export class PiProcess {
 
   /** Ends it as its user would: the input closes, it says goodbye. */
   close(): Promise<number | NodeJS.Signals> {
-    this.#child.stdin?.end()
+    this.#child.stdin.end()
     return this.exited
   }
 
   #readLines(): void {
     const decoder = new StringDecoder('utf8')
     let rest = ''
-    this.#child.stdout?.on('data', (bytes: Buffer) => {
+    this.#child.stdout.on('data', (bytes: Buffer) => {
       const lines = (rest + decoder.write(bytes)).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) {

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { delivered, generations, hasRecord, processesIn } from '../demo/evidence.ts'
-import type { Sandbox } from '../demo/pi-process.ts'
-import { scriptedModel } from '../demo/scripted-model.ts'
+import { type Sandbox, spawnPi } from '../demo/pi-process.ts'
 import {
   delegate,
   fact,
@@ -231,24 +228,11 @@ describe('a result with real Pi processes', () => {
 
 /** Opens Pi for one answer, as `pi -p` does. */
 async function printPi(
-  { env, project }: Sandbox,
+  place: Sandbox,
   args: readonly string[],
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr?: string }> {
-  const here = import.meta.dirname
-  const cli = join(
-    dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))),
-    'cli.js',
-  )
-  const child = spawn(
-    process.env['DROVER_TEST_NODE'] ?? process.execPath,
-    [
-      process.env['DROVER_TEST_PI'] ?? cli,
-      ...['-p', '--model', scriptedModel],
-      ...['-e', dirname(here), '-e', join(here, '../demo/scripted-model.ts')],
-      ...args,
-    ],
-    { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+  const child = spawnPi(place, ['-p', ...args])
+  child.stdin.end() // what comes that way is part of its prompt
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)])
   return { code, stdout, ...(code !== 0 && { stderr }) }
