@@ -3,33 +3,23 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, hasRecord, sessionFiles } from '../demo/evidence.ts'
-import type { PiProcess } from '../demo/pi-process.ts'
 import {
+  agentCall,
   delegate,
   fact,
+  mails,
   runs,
   sandbox,
-  sessionFile,
   settled,
+  started,
   startPi,
   toolAnswers,
 } from './support.ts'
-
-const agentCall = (args: Record<string, unknown>) => ({ name: 'agent', args })
 
 /** What an agent notes of its own work. */
 function activityIn(generation: string): string {
   const file = join(generation, 'activity/activity.json')
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
-}
-
-/** The messages by which the lead was told something. */
-function mails(lead: PiProcess): string[] {
-  return lead.events
-    .filter(({ type }) => type === 'message_end')
-    .map((event) => event['message'] as { customType?: string; content: string })
-    .filter(({ customType }) => customType === 'drover-mail')
-    .map(({ content }) => content)
 }
 
 describe('a question with real Pi processes', () => {
@@ -44,9 +34,7 @@ describe('a question with real Pi processes', () => {
       },
       { when: ['__PI_HERDSMAN_AGENT_V4__:reply:', 'Blue.'], say: 'Painted blue.' },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the result is told', () => delivered(file).length > 0)
     await settled(place, [lead])
     assert.equal(mails(lead).length, 2)
@@ -79,8 +67,7 @@ describe('a question with real Pi processes', () => {
         calls: [agentCall({ action: 'reply', agent: 'scout', message: 'Blue.' })],
       },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
+    const { lead } = await started(place)
     await fact('the question is told', () => mails(lead).length === 1)
     await fact('the lead is idle', () => runs(lead) === 2)
     lead.prompt('please act')
@@ -114,9 +101,7 @@ describe('a question with real Pi processes', () => {
       },
       { when: 'must be the only tool call', say: 'I decide by myself: red.' },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the result is told', () => delivered(file).length > 0)
     assert.match(mails(lead)[0] ?? '', /I decide by myself: red\./)
     await settled(place, [lead])
@@ -129,9 +114,7 @@ describe('a question with real Pi processes', () => {
       { when: 'accepted', hang: true },
       { when: 'paint it', calls: [{ name: 'ask_owner', args: { question: 'Red or blue?' } }] },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the question is durable', () => hasRecord(place, 'ask'))
     await lead.kill()
     place.rules = [{ when: 'cannot go on', say: 'I think about it.' }]
@@ -171,9 +154,7 @@ describe('an agent at work with real Pi processes', () => {
       },
     ])
     place.write('map.txt', 'here be dragons\n')
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the lead is idle', () => runs(lead) === 1)
     await fact('the agent notes its command', () =>
       generations(place).some(({ path }) => activityIn(path).includes('bash')),
@@ -204,9 +185,7 @@ describe('an agent at work with real Pi processes', () => {
       join(place.agentDirectory, 'agents/mole.md'),
       '---\ndescription: digs\ntools: read\nthinking: off\n---\nYou dig.\n',
     )
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the result is told', () => delivered(file).length > 0)
     assert.match(mails(lead)[0] ?? '', /I have no bash\./)
     await settled(place, [lead])
@@ -222,9 +201,7 @@ describe('a saved session with real Pi processes', () => {
       { when: 'remember the milk', say: 'I remember.' },
       { when: 'what was it', say: 'It was the milk.' },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the result is told', () => delivered(file).length === 1)
     await settled(place, [lead])
     const session = String(toolAnswers(lead)[0]?.details['pi_session_id'])

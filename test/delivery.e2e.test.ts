@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { delivered, generations, hasRecord, processesIn } from '../demo/evidence.ts'
 import { type Sandbox, spawnPi } from '../demo/pi-process.ts'
 import {
+  agentCall,
   delegate,
   fact,
+  mails,
   runs,
   sandbox,
-  sessionFile,
   settled,
+  started,
   startPi,
   toolAnswers,
 } from './support.ts'
@@ -25,6 +27,17 @@ const start = { when: 'please start', calls: [delegate('scout', 'count the files
 /** The lead stays busy after it has delegated, so that a result has to wait. */
 const busy = { when: 'accepted', hang: true }
 
+/** What a lead leaves that is killed after the result is durable and before it is told. */
+async function killedUntold(
+  t: TestContext,
+): Promise<{ readonly place: Sandbox; readonly file: string }> {
+  const place = sandbox(t, [start, busy, work])
+  const { lead, file } = await started(place)
+  await fact('the result is durable', () => hasRecord(place, 'result'))
+  await lead.kill()
+  return { place, file }
+}
+
 describe('a result with real Pi processes', () => {
   it('comes from each of two agents at work at the same time, from a failing one too, once', async (t) => {
     const place = sandbox(t, [
@@ -36,9 +49,7 @@ describe('a result with real Pi processes', () => {
       { when: 'be silent', say: ' \n' },
       work,
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('both results are there', () => runs(lead) >= 2 && delivered(file).length >= 2)
     await settled(place, [lead])
     assert.deepEqual(delivered(file).sort(), ['researcher', 'scout'])
@@ -46,12 +57,7 @@ describe('a result with real Pi processes', () => {
   })
 
   it('survives kill -9 of the lead after it is durable and before it is told', async (t) => {
-    const place = sandbox(t, [start, busy, work])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
-    await fact('the result is durable', () => hasRecord(place, 'result'))
-    await lead.kill()
+    const { place, file } = await killedUntold(t)
     assert.deepEqual(delivered(file), [])
     place.rules = [heard]
     const next = startPi(place, { session: file })
@@ -64,9 +70,10 @@ describe('a result with real Pi processes', () => {
   for (const moment of ['message_end', 'agent_end'])
     it(`is told once although the lead kills itself at ${moment} of the message that brings it`, async (t) => {
       const place = sandbox(t, [start, { when: 'accepted', say: 'At work.' }, work, heard])
-      const lead = startPi(place, { extensions: [killSelf], env: { KILL_SELF_AT: moment } })
-      lead.prompt('please start')
-      const file = await sessionFile(lead)
+      const { lead, file } = await started(place, {
+        extensions: [killSelf],
+        env: { KILL_SELF_AT: moment },
+      })
       assert.equal(await lead.exited, 'SIGKILL')
       assert.deepEqual(delivered(file), moment === 'message_end' ? [] : ['scout'])
       const next = startPi(place, { session: file })
@@ -77,9 +84,7 @@ describe('a result with real Pi processes', () => {
 
   it('waits for a busy lead and comes after the person pressed Esc', async (t) => {
     const place = sandbox(t, [start, busy, work, heard])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the result is durable', () => hasRecord(place, 'result'))
     assert.deepEqual(delivered(file), [])
     await lead.request('abort')
@@ -96,9 +101,7 @@ describe('a result with real Pi processes', () => {
       { when: 'agent=scout', error: 'invalid key' },
       work,
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the result is told', () => delivered(file).length > 0)
     await settled(place, [lead])
     lead.prompt('hello')
@@ -114,26 +117,16 @@ describe('a result with real Pi processes', () => {
       { when: 'count the files', error: 'overloaded_error', times: 1 },
       work,
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
-    const told = await lead.event(
-      (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
-    )
-    assert.match(JSON.stringify(told), /There are 3 files\./)
+    const { lead, file } = await started(place)
+    const told = await lead.until(() => mails(lead)[0])
+    assert.match(told, /There are 3 files\./)
     await settled(place, [lead])
     assert.deepEqual(delivered(file), ['scout'])
     await lead.close()
   })
 
   it('waits for the prompt that its session is opened with, however slowly that opens', async (t) => {
-    const place = sandbox(t, [start, busy, work])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
-    await fact('the result is durable', () => hasRecord(place, 'result'))
-    await lead.kill()
+    const { place, file } = await killedUntold(t)
     // A result that came first would still be at it when the question comes.
     place.rules = [
       { ...heard, afterMs: 5_000 },
@@ -149,12 +142,7 @@ describe('a result with real Pi processes', () => {
   })
 
   it('is told once in a session whose last line was torn by the death of its lead', async (t) => {
-    const place = sandbox(t, [start, busy, work])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
-    await fact('the result is durable', () => hasRecord(place, 'result'))
-    await lead.kill()
+    const { place, file } = await killedUntold(t)
     const torn = '{"type":"message","id":"abc'
     appendFileSync(file, torn)
     place.rules = [heard]
@@ -170,17 +158,12 @@ describe('a result with real Pi processes', () => {
   })
 
   it('in a mailbox that cannot be trusted is shown as such, and not touched', async (t) => {
-    const place = sandbox(t, [start, busy, work])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
-    await fact('the result is durable', () => hasRecord(place, 'result'))
-    await lead.kill()
+    const { place, file } = await killedUntold(t)
     const [generation] = generations(place)
     assert.ok(generation)
     await fact('its agent has left', () => processesIn(place).length === 0)
     chmodSync(join(generation.path, 'generation.json'), 0o644)
-    place.rules = [{ when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] }]
+    place.rules = [{ when: 'please list', calls: [agentCall({ action: 'list' })] }]
     const next = startPi(place, { session: file })
     next.prompt('please list')
     await fact('the lead is idle', () => runs(next) === 1)
@@ -200,15 +183,10 @@ describe('a result with real Pi processes', () => {
       start,
       busy,
       work,
-      {
-        when: 'please list',
-        calls: [{ name: 'agent', args: { action: 'list' } }, delegate('scout', 'more')],
-      },
+      { when: 'please list', calls: [agentCall({ action: 'list' }), delegate('scout', 'more')] },
       heard,
     ])
-    const first = startPi(place)
-    first.prompt('please start')
-    const file = await sessionFile(first)
+    const { lead: first, file } = await started(place)
     await fact('the result is durable', () => hasRecord(place, 'result'))
     const second = startPi(place, { session: file })
     second.prompt('please list')

@@ -6,8 +6,10 @@ import { delivered, generations, leftovers, processesIn, sessionFiles } from '..
 import type { PiProcess, Sandbox } from '../demo/pi-process.ts'
 import { type ProcessIdentity, systemProcesses } from '../mailbox/index.ts'
 import {
+  agentCall,
   delegate,
   fact,
+  mails,
   runs,
   sandbox,
   sessionFile,
@@ -39,11 +41,8 @@ describe('an agent with real Pi processes', () => {
       { when: 'please start', calls: [delegate('generalist', 'run long')] },
       { when: 'accepted', say: 'At work.' },
       { when: 'run long', calls: [{ name: 'bash', args: { command: 'sleep 987 & sleep 986' } }] },
-      { when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] },
-      {
-        when: 'please close',
-        calls: [{ name: 'agent', args: { action: 'close', agent: 'generalist' } }],
-      },
+      { when: 'please list', calls: [agentCall({ action: 'list' })] },
+      { when: 'please close', calls: [agentCall({ action: 'close', agent: 'generalist' })] },
     ])
     const lead = startPi(place)
     await answersTo(lead, 'please start', 1)
@@ -67,10 +66,7 @@ describe('an agent with real Pi processes', () => {
       { when: 'accepted', say: 'At work.' },
       { when: 'think', hang: true },
       { when: 'again', calls: [delegate('scout', 'think', { label: 'deep-thought' })] },
-      {
-        when: 'please close',
-        calls: [{ name: 'agent', args: { action: 'close', agent: 'deep-thought' } }],
-      },
+      { when: 'please close', calls: [agentCall({ action: 'close', agent: 'deep-thought' })] },
     ])
     const lead = startPi(place)
     await answersTo(lead, 'please start', 1)
@@ -100,13 +96,9 @@ describe('an agent with real Pi processes', () => {
     ])
     const lead = startPi(place, { extensions: [abortRun] })
     await answersTo(lead, 'please start', 1)
-    const told = await lead.event(
-      (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
-    )
-    const { content } = told['message'] as { content: string }
-    assert.match(content, /^agent=scout .* failed\n/)
-    assert.match(content, /\[scout failed: interrupted\] The run was stopped/)
+    const told = await lead.until(() => mails(lead)[0])
+    assert.match(told, /^agent=scout .* failed\n/)
+    assert.match(told, /\[scout failed: interrupted\] The run was stopped/)
     await settled(place, [lead])
     await lead.close()
   })
@@ -185,9 +177,7 @@ describe('a wrong request', () => {
       [{ action: 'close' }, /agent: /],
       [{ action: 'close', agent: 'nobody' }, /target_not_found: There is no agent called nobody/],
     ]
-    place.rules = [
-      { when: 'all wrong', calls: wrong.map(([args]) => ({ name: 'agent', args: { ...args } })) },
-    ]
+    place.rules = [{ when: 'all wrong', calls: wrong.map(([args]) => agentCall(args)) }]
     const lead = startPi(place)
     lead.prompt('all wrong')
     await fact('the run is over', () => runs(lead) === 1)

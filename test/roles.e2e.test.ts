@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, hasRecord } from '../demo/evidence.ts'
 import type { PiProcess } from '../demo/pi-process.ts'
 import {
+  agentCall,
   delegate,
   fact,
+  mails,
   runs,
   sandbox,
-  sessionFile,
   settled,
+  started,
   startPi,
   toolAnswers,
 } from './support.ts'
@@ -30,15 +31,10 @@ describe('what a process is', () => {
       { when: 'count the files', say: 'There are 3 files.', afterMs: 1_000 },
       { when: 'agent=scout', say: 'My scout found 3 files.' },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('two generations live', () => generations(place).length === 2)
-    const told = await lead.event(
-      (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
-    )
-    assert.match(JSON.stringify(told), /My scout found 3 files\./)
+    const told = await lead.until(() => mails(lead)[0])
+    assert.match(told, /My scout found 3 files\./)
     await settled(place, [lead])
     assert.deepEqual(delivered(file), ['generalist'])
     await lead.close()
@@ -51,13 +47,9 @@ describe('what a process is', () => {
       { when: 'manage this', calls: [delegate('scout', 'count the files')] },
       { when: 'not found', say: 'I may not delegate.' },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const told = await lead.event(
-      (event) =>
-        (event['message'] as { customType?: string } | undefined)?.customType === 'drover-mail',
-    )
-    assert.match(JSON.stringify(told), /I may not delegate\./)
+    const { lead } = await started(place)
+    const told = await lead.until(() => mails(lead)[0])
+    assert.match(told, /I may not delegate\./)
     await settled(place, [lead])
     await lead.close()
   })
@@ -68,8 +60,7 @@ describe('what a process is', () => {
       { when: 'accepted', say: 'At work.' },
       { when: 'think', hang: true },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
+    const { lead } = await started(place)
     await fact('the agent is at work', () => hasRecord(place, 'ack'))
     const [answer] = await fact('the tool answered', () => {
       const answers = toolAnswers(lead)
@@ -95,11 +86,9 @@ describe('what a process is', () => {
       { when: 'please start', calls: [delegate('scout', 'think')] },
       { when: 'accepted', say: 'At work.' },
       { when: 'think', hang: true },
-      { when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] },
+      { when: 'please list', calls: [agentCall({ action: 'list' })] },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact('the lead is idle', () => runs(lead) === 1)
     await lead.close()
     const fork = startPi(place, { args: ['--fork', file] })
@@ -107,7 +96,7 @@ describe('what a process is', () => {
     await fact('the fork answered', () => toolAnswers(fork).length === 1)
     assert.deepEqual(toolAnswers(fork)[0]?.details['agents'], [])
     await fork.close()
-    assert.equal(generations(place).length, 1, join('the agent still belongs to', file))
+    assert.equal(generations(place).length, 1, `the agent still belongs to ${file}`)
   })
 })
 
@@ -120,15 +109,10 @@ describe('a tree of agents', () => {
       { when: 'paint it', calls: [{ name: 'ask_owner', args: { question: 'Red or blue?' } }] },
       { when: 'cannot go on', say: 'I think about it.' },
       { when: 'think', hang: true },
-      { when: 'please list', calls: [{ name: 'agent', args: { action: 'list' } }] },
-      {
-        when: 'please close',
-        calls: [{ name: 'agent', args: { action: 'close', agent: 'generalist' } }],
-      },
+      { when: 'please list', calls: [agentCall({ action: 'list' })] },
+      { when: 'please close', calls: [agentCall({ action: 'close', agent: 'generalist' })] },
     ])
-    const lead = startPi(place)
-    lead.prompt('please start')
-    const file = await sessionFile(lead)
+    const { lead, file } = await started(place)
     await fact(
       'both leaves are at work, one asks',
       () =>

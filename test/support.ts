@@ -18,6 +18,16 @@ export function sandbox(t: TestContext, rules: readonly ScriptRule[]): Sandbox {
 export const startPi = (place: Sandbox, options: Omit<PiOptions, 'sandbox'> = {}): PiProcess =>
   new PiProcess({ sandbox: place, ...options })
 
+/** A lead that was told to start, and the file of its session. */
+export async function started(
+  place: Sandbox,
+  options: Omit<PiOptions, 'sandbox'> = {},
+): Promise<{ readonly lead: PiProcess; readonly file: string }> {
+  const lead = startPi(place, options)
+  lead.prompt('please start')
+  return { lead, file: await sessionFile(lead) }
+}
+
 /** Waits for a fact about the world outside: looks again and again until it is one. */
 export async function fact<T>(
   what: string,
@@ -52,6 +62,15 @@ export async function sessionFile(pi: PiProcess): Promise<string> {
 export const runs = (pi: PiProcess): number =>
   pi.events.filter(({ type }) => type === 'agent_end').length
 
+/** The messages by which a process was told something, in the order they came. */
+export function mails(pi: PiProcess): string[] {
+  return pi.events
+    .filter(({ type }) => type === 'message_end')
+    .map((event) => event['message'] as { customType?: string; content: string })
+    .filter(({ customType }) => customType === 'drover-mail')
+    .map(({ content }) => content)
+}
+
 /** The answers of the `agent` tool, in the order they came. */
 export function toolAnswers(
   pi: PiProcess,
@@ -71,11 +90,17 @@ export function toolAnswers(
     })
 }
 
+interface AgentCall {
+  readonly name: 'agent'
+  readonly args: Record<string, unknown>
+}
+
+/** A call of the `agent` tool. */
+export const agentCall = (args: Record<string, unknown>): AgentCall => ({ name: 'agent', args })
+
 /** A call of the `agent` tool that delegates. */
-export function delegate(
+export const delegate = (
   definition: string,
   task: string,
   more: Record<string, unknown> = {},
-): { readonly name: string; readonly args: Record<string, unknown> } {
-  return { name: 'agent', args: { action: 'delegate', definition, task, ...more } }
-}
+): AgentCall => agentCall({ action: 'delegate', definition, task, ...more })
