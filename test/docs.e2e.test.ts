@@ -18,6 +18,10 @@ function run(command: string) {
 }
 
 describe('the documents', () => {
+  it('are found: git lists them', () => {
+    assert.ok(documents.length > 0, `${top} is a checkout`)
+  })
+
   it('name only npm scripts that exist', () => {
     for (const path of documents)
       for (const [, script] of read(path).matchAll(/npm run ([\w:-]+)/g))
