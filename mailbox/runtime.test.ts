@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isOwnProcess, runtimePresence, startRuntime } from './runtime.ts'
+import { isSameProcess, runtimePresence, startRuntime } from './runtime.ts'
 import { countingIds, Machine, processOf, runtimeOf } from './testing/builders.ts'
 
 describe('a runtime', () => {
@@ -54,13 +54,14 @@ describe('a runtime', () => {
     assert.equal(runtimePresence(new Machine().seenBy(2), before.runtime), 'gone')
     before.end()
   })
+})
 
-  it('is of our own process only while that lives under our pid', () => {
-    const machine = new Machine()
-    const processes = machine.seenBy(2)
-    assert.equal(isOwnProcess(processes, runtimeOf(2)), true)
-    assert.equal(isOwnProcess(processes, runtimeOf(3)), false)
-    const other = { ...runtimeOf(2), process: processOf(2, { boot: 'before' }) }
-    assert.equal(isOwnProcess(processes, other), false)
+describe('two identities', () => {
+  it('are of one process only if they agree in every field', () => {
+    const one = processOf(2)
+    assert.equal(isSameProcess(one, processOf(2)), true)
+    for (const field of ['host', 'boot', 'namespace', 'started'] as const)
+      assert.equal(isSameProcess(one, { ...one, [field]: 'another' }), false, field)
+    assert.equal(isSameProcess(one, { ...one, pid: 3 }), false)
   })
 })

@@ -40,8 +40,3 @@ export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
     a.started === b.started
   )
 }
-
-/** Whether a runtime is one of this process. */
-export function isOwnProcess(processes: Processes, { process }: Runtime): boolean {
-  return processes.presence(process) === 'live' && process.pid === processes.self().pid
-}

@@ -2,7 +2,7 @@ import {
   type GenerationFile,
   type GenerationPaths,
   generationPaths,
-  isOwnProcess,
+  isSameProcess,
   type MailboxFs,
   ownerPaths,
   type Processes,
@@ -47,7 +47,8 @@ export function roleOf(
     }
   const ready = readReady(fs, paths)
   const isIts =
-    ready === 'absent' || (ready !== 'unreadable' && isOwnProcess(processes, ready.runtime))
+    ready === 'absent' ||
+    (ready !== 'unreadable' && isSameProcess(ready.runtime.process, processes.self()))
   if (isIts && generation.identity.session === session)
     return { role: 'managed', generation, paths }
   const { label } = generation.identity
