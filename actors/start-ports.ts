@@ -32,7 +32,6 @@ export interface StartPorts<Launch> extends OwnedAgentPorts {
   readonly rootSession: string
   readonly depth: number
   readonly build: string
-  readonly recordBytesMax: number
   /** Makes the agent one of the owner's actors: from here on it has a row. */
   readonly adopt: (generation: GenerationFile) => Promise<StartedActor>
 }

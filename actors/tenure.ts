@@ -133,7 +133,7 @@ export class Tenure<Launch> {
    * @throws OperationError - see `startAgent`
    */
   start(order: DelegateOrder<Launch>, signal: AbortSignal, exists: () => void): Promise<Delegated> {
-    const { runner, session, rootSession, depth, build, recordBytesMax } = this.#ports
+    const { runner, session, rootSession, depth, build } = this.#ports
     return startAgent(
       {
         ...this.#agentPorts(),
@@ -142,7 +142,6 @@ export class Tenure<Launch> {
         rootSession,
         depth: depth + 1,
         build,
-        recordBytesMax,
         adopt: (generation) => {
           exists()
           return this.#adopt(generation)

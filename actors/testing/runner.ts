@@ -1,5 +1,13 @@
 import { limits, type Placement, type ProcessIdentity } from '../../mailbox/index.ts'
-import type { AgentPlace, AgentRunner, Capture, Presence, StartOrder, Stopped } from '../index.ts'
+import {
+  type AgentPlace,
+  type AgentRunner,
+  type Capture,
+  type Presence,
+  presenceIn,
+  type StartOrder,
+  type Stopped,
+} from '../index.ts'
 import type { Fate } from './fates.ts'
 import type { Machine, VirtualProcess } from './machine.ts'
 
@@ -48,9 +56,7 @@ export class FakeRunner implements AgentRunner<Fate> {
 
   async observe({ placement }: AgentPlace): Promise<Presence> {
     this.#process.mustLive()
-    if (placement.process === undefined) return 'unknown'
-    const presence = this.#process.processes.presence(placement.process)
-    return presence === 'gone' ? 'lost' : presence
+    return presenceIn(this.#process.processes, placement.process)
   }
 
   async capture({ generation }: Omit<AgentPlace, 'placement'>): Promise<Capture> {
