@@ -69,7 +69,7 @@ export type CloseOutcome = {
   readonly report: CloseReport
 }
 
-const nothing: CloseReport = { closed: [], notClosed: [], kept: [] }
+export const nothingClosed: CloseReport = { closed: [], notClosed: [], kept: [] }
 
 /**
  * Closes one agent and all below it, children before parents.
@@ -93,7 +93,7 @@ export async function closeAgent(
   })
   const result = reason === 'stopped' ? 'kept' : 'stands'
   if (result === 'stands' && mailbox.assignment.conclusion !== undefined)
-    return { outcome: 'result', report: nothing }
+    return { outcome: 'result', report: nothingClosed }
   if (mailbox.assignment.phase === 'closed') await waitForExit(ports, mailbox)
   if (ports.signal.aborted)
     return open(mailbox, 'its session ends; closing goes on when it is opened again')
@@ -126,7 +126,7 @@ export async function endAgent(
     await lookThrough(ports.clock, mailbox) // what it wrote before it ended counts
     const { conclusion, closed: said } = mailbox.assignment
     if (conclusion !== undefined && result === 'stands')
-      return { outcome: 'result', report: nothing }
+      return { outcome: 'result', report: nothingClosed }
     const kept = result === 'kept' ? await keepResult(ports, mailbox) : []
     const below = await closeBelow(ports, session)
     const report = {
@@ -191,11 +191,11 @@ export async function closeBelow(
   const owner = ownerPaths(root, session)
   // What is half started or half removed holds labels of the tree as well.
   const stages = [owner.directory, owner.starting, owner.settled]
-  if (stages.every((stage) => ownNames(fs, stage).length === 0)) return nothing
+  if (stages.every((stage) => ownNames(fs, stage).length === 0)) return nothingClosed
   const found = contradiction(session, edgesBelow(fs, root, session))
   if (found !== undefined) {
     const why = `its owner is contradicted (${found.refusal}: ${found.sessions.join(', ')}); nothing below is touched`
-    return { ...nothing, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
+    return { ...nothingClosed, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
   }
   const place = {
     fs,
@@ -208,7 +208,7 @@ export async function closeBelow(
   const lease = await takeLease(place, runtime)
   if (lease.outcome !== 'held') {
     const why = 'another process acts for its owner; close it there, or try again'
-    return { ...nothing, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
+    return { ...nothingClosed, notClosed: labelsIn(fs, owner).map((label) => ({ label, why })) }
   }
   try {
     sweepStarting(fs, owner)
@@ -232,7 +232,7 @@ async function closeOrphan(
   const paths = generationPaths(owner.directory, name)
   const generation = readGeneration(fs, paths)
   if (typeof generation !== 'object')
-    return { ...nothing, notClosed: [{ label: name, why: 'its mailbox cannot be read' }] }
+    return { ...nothingClosed, notClosed: [{ label: name, why: 'its mailbox cannot be read' }] }
   const mailbox = new AgentMailbox(fs, ids, paths, generation, 'quarantine')
   const outbox = await Outbox.open<OwnerRecord>({
     fs,
@@ -304,7 +304,7 @@ function labelsIn(fs: MailboxFs, owner: OwnerPaths): string[] {
 
 function open({ generation }: AgentMailbox, why: string): CloseOutcome {
   const { label } = generation.identity
-  return { outcome: 'open', report: { ...nothing, notClosed: [{ label, why }] } }
+  return { outcome: 'open', report: { ...nothingClosed, notClosed: [{ label, why }] } }
 }
 
 export function mergeReports(reports: readonly CloseReport[]): CloseReport {
@@ -313,4 +313,9 @@ export function mergeReports(reports: readonly CloseReport[]): CloseReport {
     notClosed: reports.flatMap((report) => report.notClosed),
     kept: reports.flatMap((report) => report.kept),
   }
+}
+
+/** Why something stayed open, in one line; empty where nothing did. */
+export function whyOpen({ notClosed }: CloseReport): string {
+  return notClosed.map(({ label, why }) => `${label}: ${why}`).join('; ')
 }

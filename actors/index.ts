@@ -1,5 +1,5 @@
 export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
-export type { CloseReport } from './cascade.ts'
+export { type CloseReport, nothingClosed } from './cascade.ts'
 export { deliveryIdentity, deliveryKey, head } from './delivery.ts'
 export type { Descendant } from './descendants.ts'
 export {

@@ -28,7 +28,7 @@ import {
 import { Actor } from './actor.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
 import { AgentWriter } from './agent-writer.ts'
-import type { CloseReport } from './cascade.ts'
+import { type CloseReport, nothingClosed } from './cascade.ts'
 import { head } from './delivery.ts'
 import { controlText, messageText } from './message-text.ts'
 import type { Observation } from './observation.ts'
@@ -380,7 +380,7 @@ export class ManagedAgent {
     const { host, ownAgents } = this.#ports
     host.abort()
     if (this.#mailbox.assignment.requests.get(close.id) === 'pending') await this.#accept(close)
-    const report = (await ownAgents?.closeAll()) ?? { closed: [], notClosed: [], kept: [] }
+    const report = (await ownAgents?.closeAll()) ?? nothingClosed
     this.#writer.startAnotherEnd() // whatever was to be written before: the close came first
     await this.#writer.insist(async () => ({
       kind: 'closed',

@@ -7,7 +7,7 @@ import {
   type Placement,
 } from '../mailbox/index.ts'
 import { fold, type RequestOutcome } from './assignment.ts'
-import type { CloseReport } from './cascade.ts'
+import { type CloseReport, nothingClosed, whyOpen } from './cascade.ts'
 import { type ErrorCategory, OperationError } from './operation-error.ts'
 import type {
   CloseAnswer,
@@ -222,12 +222,12 @@ export class OwnedActor implements StartedActor {
       if (!this.#isSettled) throw error
     })
     // It had settled by itself before it came to this message.
-    const settled = { closed: [label], notClosed: [], kept: [] }
+    const settled = { ...nothingClosed, closed: [label] }
     return (answer as CloseAnswer | undefined) ?? { outcome: 'settled', report: settled }
   }
 
   #open(why: string): CloseReport {
-    return { closed: [], notClosed: [{ label: this.label, why }], kept: [] }
+    return { ...nothingClosed, notClosed: [{ label: this.label, why }] }
   }
 
   #settledMeanwhile(): ActionRefusal {
@@ -262,8 +262,4 @@ export class OwnedActor implements StartedActor {
       rollbackOccurred: false,
     })
   }
-}
-
-function whyOpen({ notClosed }: CloseReport): string {
-  return notClosed.map(({ label, why }) => `${label}: ${why}`).join('; ')
 }

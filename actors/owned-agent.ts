@@ -24,7 +24,9 @@ import {
   type CloseReport,
   closeAgent,
   endAgent,
+  nothingClosed,
   waitForExit,
+  whyOpen,
 } from './cascade.ts'
 import type { AgentPlace, Capture, Presence, Report } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
@@ -210,8 +212,7 @@ export class OwnedAgent {
 
   async #close(reason: CloseReason): Promise<CloseAnswer> {
     await this.#look()
-    if (this.#isSettled)
-      return { outcome: 'settled', report: { closed: [], notClosed: [], kept: [] } }
+    if (this.#isSettled) return { outcome: 'settled', report: nothingClosed }
     if (reason === 'closed') {
       const refused = this.#check('close')
       if (refused !== undefined) return refused
@@ -276,10 +277,7 @@ export class OwnedAgent {
 
   #note({ outcome, report }: { readonly outcome: string; readonly report: CloseReport }): void {
     if (outcome === 'settled') this.#isSettled = true
-    this.#cleanupError =
-      outcome === 'open'
-        ? report.notClosed.map(({ label, why }) => `${label}: ${why}`).join('; ')
-        : undefined
+    this.#cleanupError = outcome === 'open' ? whyOpen(report) : undefined
   }
 
   #edge() {
