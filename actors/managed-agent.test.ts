@@ -27,6 +27,37 @@ describe('a managed agent', () => {
     assert.deepEqual(bench.host.texts, ['dig'])
   })
 
+  it('asks a host that stays busy again with one timer, and with none once it is over', async () => {
+    const bench = await AgentBench.of()
+    bench.host.block(true)
+    const agent = await bench.open()
+    assert.ok(agent !== 'leave')
+    const { clock } = bench.process
+    await bench.advance(10_000)
+    const waiting = clock.pending
+    await bench.advance(120_000)
+    assert.equal(clock.pending, waiting)
+    await bench.write(aClose())
+    await bench.advance(1)
+    assert.deepEqual([agent.isOver, clock.pending], [true, waiting - 1])
+    await bench.world.run(agent.stop())
+    assert.equal(clock.pending, 0)
+  })
+
+  it('leaves no timer where it is stopped while the host is busy', async () => {
+    const bench = await AgentBench.of()
+    bench.host.block(true)
+    const agent = await bench.open()
+    assert.ok(agent !== 'leave')
+    await bench.world.run(agent.stop()) // in the middle of its first look
+    assert.equal(bench.process.clock.pending, 0)
+    const next = await bench.open()
+    assert.ok(next !== 'leave')
+    await bench.advance(60_000)
+    await bench.world.run(next.stop())
+    assert.equal(bench.process.clock.pending, 0)
+  })
+
   it('finds a request by looking where hints get lost', async () => {
     const bench = await AgentBench.of()
     bench.process.fs.loseHints = true

@@ -96,6 +96,8 @@ export class ManagedAgent {
   readonly #toStart: { readonly text: string; readonly steer?: string }[] = []
   /** Steers that were accepted and not shown to the model yet. */
   readonly #unshown = new Map<string, string>()
+  /** Ends the wait before a busy host is asked again: one, however often we look meanwhile. */
+  #retry: (() => void) | undefined
   #isOver = false
 
   private constructor(ports: ManagedAgentPorts, outbox: Outbox<AgentRecord>) {
@@ -171,6 +173,7 @@ export class ManagedAgent {
   async stop(): Promise<void> {
     for (const end of this.#ends.splice(0)) end()
     await this.#actor.stop('drop')
+    this.#cancelRetry() // what was handled to its end may have set it
   }
 
   #begin(): void {
@@ -293,7 +296,16 @@ export class ManagedAgent {
       this.#isTurnStarted = true
       this.#lastEnd = undefined
       if (next.steer !== undefined) this.#tell({ shown: next.steer })
-    } else this.#ports.clock.background(limits.resultRetryMs, () => this.#look())
+    } else
+      this.#retry ??= this.#ports.clock.background(limits.resultRetryMs, () => {
+        this.#retry = undefined
+        this.#look()
+      })
+  }
+
+  #cancelRetry(): void {
+    this.#retry?.()
+    this.#retry = undefined
   }
 
   async #putQuestion(task: TaskRecord, question: Question): Promise<AskAnswer> {
@@ -392,6 +404,7 @@ export class ManagedAgent {
 
   #leave(): undefined {
     this.#isOver = true
+    this.#cancelRetry()
     this.#ports.host.leave()
   }
 }
