@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type GenerationFile, limits, type ProcessIdentity } from '../mailbox/index.ts'
+import {
+  type GenerationFile,
+  limits,
+  type ProcessIdentity,
+  protocol,
+  type ResultRecord,
+  resultPath,
+} from '../mailbox/index.ts'
 import { OperationError } from './index.ts'
 import {
   abandonedStart,
@@ -122,6 +129,24 @@ describe('a result beside a close', () => {
     assertNothingIsLeft(lead.world)
   })
 
+  it('is kept where it is said to be, wherever the agent says its whole text is', async () => {
+    const lead = await world().lead()
+    lead.host.begin()
+    await lead.delegate(hangs({ isDeaf: true }))
+    const { process, order } = lead.world.agent('scout')
+    const { generation } = order.generation.identity
+    const whole = { file: '/elsewhere.md', bytes: 90_000 }
+    await plantResult(lead.world, process, generation, { whole })
+    const { closed, kept } = await lead.world.run(lead.owner.closeAll())
+    assert.deepEqual(
+      [[...closed], [...kept]],
+      [['scout'], [resultPath(lead.world.root, generation)]],
+    )
+    const file = lead.world.disk.read(kept[0] ?? '', 1_000)
+    assert.equal('bytes' in file && Buffer.from(file.bytes).toString(), 'late')
+    assertNothingIsLeft(lead.world)
+  })
+
   it('stands if it is written while the process is being ended', async () => {
     const lead = await world().lead()
     await lead.delegate(completes('late', { workMs: 12_000, isDeaf: true, ignoresTerm: true }))
@@ -190,6 +215,7 @@ async function plantResult(
   { disk, machine }: World,
   { isAlive }: { readonly isAlive: boolean },
   generation: string,
+  more: Partial<ResultRecord> = {},
 ): Promise<void> {
   assert.ok(isAlive)
   const { order } = [...disk.snapshot().keys()]
@@ -199,7 +225,7 @@ async function plantResult(
   assert.ok('bytes' in read)
   const { identity, id: request } = JSON.parse(Buffer.from(read.bytes).toString())
   const id = machine.ids.next()
-  const result = { protocol: 4, kind: 'result', id, identity, at: 0, request, text: 'late' }
+  const result = { protocol, kind: 'result', id, identity, at: 0, request, text: 'late', ...more }
   const directory = order.slice(0, order.lastIndexOf('/owner/'))
   const path = `${directory}/agent/00000007-result-${id}.json`
   await disk.createSynced(path, Buffer.from(JSON.stringify(result)))

@@ -160,7 +160,12 @@ function removeEmptyOwner({ fs, root }: CascadePorts, session: string): void {
   if (isEmpty) fs.removeTree(directory)
 }
 
-/** A result nobody will read any more is kept as a file before its mailbox goes. */
+/**
+ * A result nobody will read any more is kept as a file before its mailbox goes.
+ *
+ * The record is the agent's word; the place of whole texts is ours. What the agent put there stays, whole; that it
+ * is elsewhere is not believed.
+ */
 async function keepResult(
   { fs, ids, root }: CascadePorts,
   mailbox: AgentMailbox,
@@ -168,7 +173,7 @@ async function keepResult(
   const { conclusion } = mailbox.assignment
   if (conclusion?.kind !== 'result') return []
   const file = resultPath(root, mailbox.generation.identity.generation)
-  if (conclusion.whole === undefined) await keepText(fs, ids, file, conclusion.text)
+  await keepText(fs, ids, file, conclusion.text)
   return [file]
 }
 
