@@ -119,7 +119,7 @@ export class OwnedActor implements StartedActor {
    */
   async request(request: OwnerRequest): Promise<RequestOutcome> {
     const { kind, id } = request
-    const answer = await this.#ref.ask({ type: 'request', request }, closeWaitMs)
+    const answer = await this.#ask({ type: 'request', request })
     if (answer === undefined) throw this.#notNow(kind, this.#settledMeanwhile())
     if ('refusal' in answer) throw this.#notNow(kind, answer.refusal)
     if ('error' in answer)
@@ -140,7 +140,7 @@ export class OwnedActor implements StartedActor {
 
   /** @throws OperationError - not possible now */
   async inspect(): Promise<Inspection> {
-    const answer = await this.#ref.ask({ type: 'inspect' }, closeWaitMs)
+    const answer = await this.#ask({ type: 'inspect' })
     if (answer === undefined) throw this.#notNow('inspect', this.#settledMeanwhile())
     if ('refusal' in answer) throw this.#notNow('inspect', answer.refusal)
     return answer as Inspection
@@ -218,12 +218,17 @@ export class OwnedActor implements StartedActor {
 
   async #askToClose(reason: CloseReason): Promise<CloseAnswer> {
     const { label } = this
-    const answer = await this.#ref.ask({ type: 'close', reason }, closeWaitMs).catch((error) => {
-      if (!this.#isSettled) throw error
-    })
-    // It had settled by itself before it came to this message.
+    const answer = await this.#ask({ type: 'close', reason })
     const settled = { ...nothingClosed, closed: [label] }
     return (answer as CloseAnswer | undefined) ?? { outcome: 'settled', report: settled }
+  }
+
+  /** @returns undefined where it settled by itself before it came to this message, or when it looked because of it */
+  #ask(message: OwnedAgentMessage): Promise<OwnedAgentAnswer> {
+    return this.#ref.ask(message, closeWaitMs).catch((error) => {
+      if (!this.#isSettled) throw error
+      return undefined
+    })
   }
 
   #open(why: string): CloseReport {

@@ -24,7 +24,6 @@ import {
   type CloseReport,
   closeAgent,
   endAgent,
-  nothingClosed,
   waitForExit,
   whyOpen,
 } from './cascade.ts'
@@ -82,6 +81,7 @@ export type CloseAnswer =
   | { readonly outcome: 'settled' | 'open' | 'result'; readonly report: CloseReport }
   | Refused
 
+/** `undefined`: it has settled, by this message or before it; or there is nothing to say. */
 export type OwnedAgentAnswer = Admission | CloseAnswer | Inspection | Refused | undefined
 
 /**
@@ -210,9 +210,9 @@ export class OwnedAgent {
     return this.#outbox.admit(record)
   }
 
-  async #close(reason: CloseReason): Promise<CloseAnswer> {
+  async #close(reason: CloseReason): Promise<CloseAnswer | undefined> {
     await this.#look()
-    if (this.#isSettled) return { outcome: 'settled', report: nothingClosed }
+    if (this.#isSettled) return undefined
     if (reason === 'closed') {
       const refused = this.#check('close')
       if (refused !== undefined) return refused
@@ -225,8 +225,14 @@ export class OwnedAgent {
     return verdict === true ? undefined : { outcome: 'not-now', refusal: verdict }
   }
 
-  async #request({ kind, id, text, files }: OwnerRequest): Promise<Admission | Refused> {
+  async #request({
+    kind,
+    id,
+    text,
+    files,
+  }: OwnerRequest): Promise<Admission | Refused | undefined> {
     await this.#look()
+    if (this.#isSettled) return undefined
     const refused = this.#check(kind)
     if (refused !== undefined) return refused
     const { clock, lease } = this.#ports
@@ -240,8 +246,9 @@ export class OwnedAgent {
   }
 
   /** Who it is is checked before and after the look: a replaced agent must not speak for this one. */
-  async #inspect(): Promise<Inspection | Refused> {
+  async #inspect(): Promise<Inspection | Refused | undefined> {
     await this.#look()
+    if (this.#isSettled) return undefined
     const refused = this.#check('inspect')
     if (refused !== undefined) return refused
     const { generation, paths, placement } = this.#mailbox
@@ -252,6 +259,7 @@ export class OwnedAgent {
     const capture = await runner.capture(place)
     const processes = await runner.processes(place)
     await this.#look()
+    if (this.#isSettled) return undefined
     return this.#check('inspect') ?? { facts: this.#facts(), capture, processes }
   }
 
