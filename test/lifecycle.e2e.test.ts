@@ -211,3 +211,17 @@ describe('a wrong request', () => {
     await lead.close()
   })
 })
+
+describe('a setting that is not valid', () => {
+  it('is named by a list', async (t) => {
+    const place = sandbox(t, [{ when: 'please list', calls: [agentCall({ action: 'list' })] }])
+    writeFileSync(join(place.agentDirectory, 'drover.json'), '{"liveAgentsMax": 0}')
+    const lead = startPi(place)
+    const [list] = await answersTo(lead, 'please list', 1)
+    assert.match(
+      JSON.stringify(list?.details['diagnostics']),
+      /drover\.json: liveAgentsMax is ignored/,
+    )
+    await lead.close()
+  })
+})

@@ -10,7 +10,7 @@ import type {
   Row,
   Told,
 } from '../../actors/index.ts'
-import { noSuchAgent, survey } from '../../actors/index.ts'
+import { noSuchAgent, nothingClosed, survey } from '../../actors/index.ts'
 import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { openOwner, type World } from '../compose.ts'
@@ -78,8 +78,7 @@ export class Delegation {
       get areAllAsking() {
         return delegation.#opened?.areAllAsking ?? false
       },
-      closeAll: async () =>
-        (await (await delegation.#owner)?.closeAll()) ?? { closed: [], notClosed: [], kept: [] },
+      closeAll: async () => (await (await delegation.#owner)?.closeAll()) ?? nothingClosed,
       onChange: (listener) => {
         delegation.#listeners.add(listener)
         return () => delegation.#listeners.delete(listener)
