@@ -140,6 +140,25 @@ describe('a close', () => {
     assert.ok(agent !== 'leave' && agent.isOver)
   })
 
+  it('is answered with as much of a long report as a reader takes', async () => {
+    const bench = await AgentBench.of()
+    const own = new FakeOwnAgents()
+    const many = <T>(entry: T) => Array.from({ length: limits.reportListMax + 1 }, () => entry)
+    const why = 'x'.repeat(limits.reportReasonCharsMax + 1)
+    const notClosed = [{ label: 'child', why }, ...many({ label: 'child', why: 'busy' })]
+    own.closeAll = async () => ({ closed: many('child'), notClosed, kept: many('/kept.md') })
+    await bench.open(own)
+    await bench.write(aClose())
+    await bench.advance(1)
+    const { closed } = bench.mailbox.assignment
+    const { reportListMax: most, reportReasonCharsMax: longest } = limits
+    assert.deepEqual(
+      [closed?.closed.length, closed?.notClosed.length, closed?.kept.length],
+      [most, most, most],
+    )
+    assert.equal(closed?.notClosed[0]?.why.length, longest)
+  })
+
   it('makes no result of the run it aborts', async () => {
     const bench = await AgentBench.of()
     await bench.open()

@@ -411,12 +411,12 @@ export class ManagedAgent {
 
 /** A reader takes no longer lists and texts than these. */
 function bounded({ closed, notClosed, kept }: CloseReport): CloseReport {
-  const listMax = 1_024
+  const { reportListMax, reportReasonCharsMax } = limits
   return {
-    closed: closed.slice(0, listMax),
+    closed: closed.slice(0, reportListMax),
     notClosed: notClosed
-      .slice(0, listMax)
-      .map(({ label, why }) => ({ label, why: why.slice(0, 4_096) })),
-    kept: kept.slice(0, listMax),
+      .slice(0, reportListMax)
+      .map(({ label, why }) => ({ label, why: why.slice(0, reportReasonCharsMax) })),
+    kept: kept.slice(0, reportListMax),
   }
 }

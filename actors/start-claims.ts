@@ -6,6 +6,7 @@ import {
   type GenerationFile,
   generationExists,
   labelClaimPath,
+  limits,
   ownerPaths,
   protocol,
   readClaim,
@@ -99,8 +100,6 @@ function claimFile<Launch>(
   return { protocol, kind: 'claim', subject, owner, root, generation, claimer: runtime }
 }
 
-const labelLengthMax = 32
-
 /** A definition's name in the grammar of labels, with room for its number. */
 export function automaticLabel(definition: string, number: number): string {
   const suffix = number === 1 ? '' : `-${number}`
@@ -108,5 +107,5 @@ export function automaticLabel(definition: string, number: number): string {
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '-')
     .replace(/^[^a-z]+/, '')
-  return (name || 'agent').slice(0, labelLengthMax - suffix.length) + suffix
+  return (name || 'agent').slice(0, limits.labelCharsMax - suffix.length) + suffix
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { labelPattern } from '../mailbox/index.ts'
 import { type ErrorCategory, OperationError } from './index.ts'
 import { automaticLabel } from './start-claims.ts'
 import {
@@ -301,8 +302,10 @@ describe('a label', () => {
     ['x'.repeat(40), 99, `${'x'.repeat(29)}-99`],
   ]
   for (const [definition, number, label] of names)
-    it(`of ${definition} number ${number} is ${label}`, () =>
-      assert.equal(automaticLabel(definition, number), label))
+    it(`of ${definition} number ${number} is ${label}`, () => {
+      assert.equal(automaticLabel(definition, number), label)
+      assert.match(label, labelPattern)
+    })
 })
 
 function refusedStart(lead: Lead, fate: Fate, order: OrderTwist = {}) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { decodeAgentRecord, encode } from './codec.ts'
+import { reportListMax, reportReasonCharsMax } from './limits.ts'
 import { anyEncodable, decoders, type Encodable, smallest } from './testing/any-record.ts'
 import { closed, idOf, result, seed } from './testing/builders.ts'
 import {
@@ -182,6 +183,23 @@ describe('decode refuses', () => {
       assert.ok('value' in decodeAgentRecord(sized(longest)), field)
       assert.equal(refusalOf(decodeAgentRecord(sized(longest + 1))), 'wrong-shape', field)
     }
+  })
+
+  it('the report of a close with a list or a reason beyond its limit', () => {
+    const list = <T>(entry: T) => Array.from({ length: reportListMax }, () => entry)
+    const open = { label: 'scout', why: 'x'.repeat(reportReasonCharsMax) }
+    const notClosed = list({ ...open, why: '' })
+    const full = { ...closed('a'), closed: list('scout'), notClosed, kept: list('/kept.md') }
+    assert.deepEqual(decodeAgentRecord(encode(full)), { value: full })
+    for (const tooMuch of [
+      { closed: [...full.closed, 'scout'] },
+      { notClosed: [...notClosed, open] },
+      { kept: [...full.kept, '/kept.md'] },
+      { notClosed: [{ ...open, why: `${open.why}x` }] },
+    ])
+      assert.equal(refused(jsonOf({ ...closed('a'), ...tooMuch })), 'wrong-shape')
+    const longest = { ...closed('a'), notClosed: [open] }
+    assert.deepEqual(decodeAgentRecord(encode(longest)), { value: longest })
   })
 
   it('an id or a generation that could be a path', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { refusalReasonCharsMax } from './limits.ts'
+import { refusalReasonCharsMax, reportListMax, reportReasonCharsMax } from './limits.ts'
 import type {
   AgentRecord,
   Attachment,
@@ -14,7 +14,7 @@ import type {
   Runtime,
   Usage,
 } from './record.ts'
-import { protocol } from './record.ts'
+import { labelPattern, protocol } from './record.ts'
 
 /** Why bytes are not a record. Refusing is normal, so it is a value: the caller quarantines the file. */
 export type Refusal = 'not-utf8' | 'not-json' | 'duplicate-key' | 'wrong-protocol' | 'wrong-shape'
@@ -34,7 +34,7 @@ const identity: z.ZodType<Identity> = z.strictObject({
   owner: sessionId,
   session: sessionId,
   sessionFile: path,
-  label: z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/),
+  label: z.string().regex(labelPattern),
   cwd: path,
 })
 const processIdentity = z.strictObject({
@@ -135,9 +135,11 @@ const agentRecord: z.ZodType<AgentRecord> = z.discriminatedUnion('kind', [
     ...envelope,
     kind: z.literal('closed'),
     request,
-    closed: z.array(name).max(1024),
-    notClosed: z.array(z.strictObject({ label: name, why: z.string().max(4096) })).max(1024),
-    kept: z.array(path).max(1024),
+    closed: z.array(name).max(reportListMax),
+    notClosed: z
+      .array(z.strictObject({ label: name, why: z.string().max(reportReasonCharsMax) }))
+      .max(reportListMax),
+    kept: z.array(path).max(reportListMax),
   }),
 ])
 

@@ -1,4 +1,4 @@
-/** Every number Drover promises, with its unit in its name. Sources: what a person waits for, and what was measured. */
+/** The numbers that rooms share, each with its unit in its name. Sources: what a person waits for, and what was measured. */
 
 /** Read ceiling of one record, bytes. A larger file is quarantined unread. */
 export const recordReadBytesMax = 1_048_576
@@ -52,6 +52,12 @@ export const errorLogBytesMax = 262_144
 /** Terminal or log tail shown of an agent: lines, and bytes of UTF-8. */
 export const captureLinesMax = 80
 export const captureBytesMax = 16_384
+
+/** Longest label of an agent, characters. */
+export const labelCharsMax = 32
+/** What the report of a close holds: entries of each list, and characters of why one agent is still open. */
+export const reportListMax = 1_024
+export const reportReasonCharsMax = 4_096
 
 /** Longest reason why bytes were refused, characters: hostile bytes must not write long ones. */
 export const refusalReasonCharsMax = 500

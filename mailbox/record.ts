@@ -1,7 +1,11 @@
+import { labelCharsMax } from './limits.ts'
 import type { ProcessIdentity } from './ports.ts'
 
 /** Version of everything on disk. Another number is refused, never guessed at. */
 export const protocol = 4
+
+/** What a label may be: it is typed by people, shown in one line, and part of names on disk. */
+export const labelPattern: RegExp = new RegExp(`^[a-z][a-z0-9_-]{0,${labelCharsMax - 1}}$`)
 
 /** Which life of which agent a record is about. Two are equal only if every field is. */
 export interface Identity {

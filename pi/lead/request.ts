@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { limits } from '../../mailbox/index.ts'
+import { labelPattern, limits } from '../../mailbox/index.ts'
 import { invalidRequest } from './errors.ts'
 
 /** What the `agent` tool can be asked for. */
@@ -33,7 +33,7 @@ export type AgentRequest =
 
 const label = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'starts with a-z, then up to 31 of a-z 0-9 _ -')
+  .regex(labelPattern, `starts with a-z, then up to ${limits.labelCharsMax - 1} of a-z 0-9 _ -`)
 
 const files = z.array(z.string().min(1))
 const agent = z.string().min(1)
