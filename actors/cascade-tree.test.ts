@@ -151,7 +151,9 @@ describe('closing an agent with agents of its own', () => {
   })
 
   it('reaches grandchildren', async () => {
-    const lead = await world().lead()
+    const w = world()
+    w.treeDepthMax = 3
+    const lead = await w.lead()
     await lead.delegate(hangs({ owns: [hangs({ owns: [hangs()] })] }), { label: 'parent' })
     await lead.world.until(() => lead.world.agents.size === 3)
     await lead.world.advance(2_000)

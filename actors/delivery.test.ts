@@ -252,6 +252,48 @@ describe('delivery', () => {
     assert.equal(desk.delivered.length, 2)
   })
 
+  it('forgets a question that is not open any more before it could be told', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    desk.offerReport(aQuestion('a'))
+    desk.offer('b')
+    await desk.quiet()
+    desk.delivery.offer(aQuestion('a').generation.identity.generation, [])
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [['b']])
+  })
+
+  it('tells a result alone where its question still waited to be told', async () => {
+    const desk = new Desk()
+    const [question, report] = [aQuestion('a'), aReport('a')]
+    desk.host.begin()
+    desk.offerReport(question)
+    desk.offerReport(report)
+    await desk.quiet()
+    desk.host.end()
+    await desk.quiet()
+    assert.deepEqual(desk.host.messages, [[report]])
+  })
+
+  for (const isTaken of [false, true])
+    it(`tells once what the host ${isTaken ? 'took' : 'did not take'} in a send that failed`, async () => {
+      const desk = new Desk()
+      const send = desk.host.trySend.bind(desk.host)
+      desk.host.trySend = (reports) => {
+        desk.host.trySend = send
+        if (isTaken) send(reports)
+        throw new Error('This extension is stale.')
+      }
+      desk.offer('a')
+      await desk.quiet()
+      desk.host.begin()
+      desk.host.end()
+      await desk.quiet()
+      assert.deepEqual(desk.sentLabels, [['a']])
+      assert.deepEqual([desk.session.entries.length, desk.delivered.length], [1, 1])
+    })
+
   it('stops: nothing is sent, nobody listens and no timer waits any more', async () => {
     const desk = new Desk()
     desk.host.begin()

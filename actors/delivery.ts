@@ -131,7 +131,11 @@ export class Delivery {
     const reports = await this.#fitting([...this.#waiting.values()])
     // Marked first: once the host has it, a crash of ours must lead to a look, never to a second send.
     for (const key of this.#waiting.keys()) this.#inDoubt.add(key)
-    if (host.trySend(reports) === 'busy') this.#inDoubt.clear()
+    try {
+      if (host.trySend(reports) === 'busy') this.#inDoubt.clear()
+    } catch {
+      // It may have taken them: they stay in doubt, and the history tells.
+    }
   }
 
   /** One message holds all reports: longer texts give way, and their whole goes to a file first. */

@@ -16,6 +16,7 @@ import type {
   OwnedAgentMessage,
   OwnerRequest,
 } from './owned-agent.ts'
+import { takeUpAgain } from './refusals.ts'
 import type { Action, ActionRefusal, AgentFacts } from './row.ts'
 import type { StartedActor, Withdrawal } from './start-ports.ts'
 import { type SurveyPorts, surveyed } from './survey.ts'
@@ -240,7 +241,7 @@ export class OwnedActor implements StartedActor {
     return {
       category: 'agent_busy',
       why,
-      next: 'Its result has been told; delegate again if more is to do.',
+      next: takeUpAgain,
     }
   }
 

@@ -29,7 +29,7 @@ import {
 } from './cascade.ts'
 import type { AgentPlace, Capture, Presence, Report } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
-import { type Action, type ActionRefusal, type AgentFacts, mayDo } from './row.ts'
+import { type Action, type ActionRefusal, type AgentFacts, mayDo, openQuestion } from './row.ts'
 
 /** What an owned agent needs beyond what ending it needs. */
 export interface OwnedAgentPorts extends CascadePorts {
@@ -160,7 +160,8 @@ export class OwnedAgent {
   /** Offers what there is to tell now: a result, a question, or nothing any more. */
   #report(): void {
     const { generation, assignment } = this.#mailbox
-    const { conclusion, ask } = assignment
+    const { conclusion } = assignment
+    const ask = openQuestion({ assignment, presence: this.#presence })
     const reports: Report[] = []
     if (conclusion !== undefined && !this.#isDelivered) reports.push({ generation, conclusion })
     else if (ask !== undefined) reports.push({ generation, ask })

@@ -10,6 +10,7 @@ import {
   dies,
   fails,
   hangs,
+  type Lead,
   longText,
   type Machine,
   neverReady,
@@ -61,11 +62,23 @@ describe('an owner', () => {
     await lead.world.run(Promise.all(starts))
     lead.host.begin()
     await lead.world.advance(20_000)
+    assert.deepEqual(lead.world.livingAgents(), [])
+    assert.equal((await lead.rows()).length, 8, 'nothing is cleared away before it is told')
     lead.host.end()
     await lead.settled()
     assert.equal(lead.host.messages.length, 1)
     assert.equal(new Set(lead.told).size, 8)
     assertNothingIsLeft(lead.world)
+  })
+
+  it('is told nothing of the agents of another session in the same directory', async () => {
+    const w = world()
+    const [one, other] = [await w.lead('one'), await w.lead('other')]
+    const { generation } = await one.delegate(completes(), { cwd: '/project' })
+    await w.advance(10_000)
+    assert.equal(generation.identity.cwd, '/project')
+    assert.deepEqual([one.told, other.told, other.host.messages], [['scout'], [], []])
+    assertNothingIsLeft(w)
   })
 
   it('is told the result of an agent that died right after writing it', async () => {
@@ -184,12 +197,58 @@ describe('an owner with nothing to do', () => {
   })
 })
 
+describe('an agent that asks', () => {
+  it('is shown with its question by the very next list, whatever hints got lost', async () => {
+    const lead = await world().lead()
+    lead.process.fs.loseHints = true
+    await lead.delegate(hangs())
+    await asks(lead, 'which?')
+    const [row] = await lead.rows()
+    assert.deepEqual([row?.state, row?.facts.assignment.ask?.text], ['blocked', 'which?'])
+  })
+
+  it('wakes an idle owner, once, and is not told again when its question was answered', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    await asks(lead, 'which?')
+    await lead.world.until(() => lead.host.session.entries.length === 1)
+    await lead.world.run(lead.owner.tell('scout', { kind: 'reply', text: 'that' }))
+    await lead.world.advance(20_000)
+    assert.equal(lead.host.messages.length, 1)
+    const again = lead.owner.tell('scout', { kind: 'reply', text: 'that' })
+    assert.match((await refusal(lead.world, again)).message, /asks nothing now/)
+  })
+})
+
+describe('an owner that is closed itself', () => {
+  it('is told nothing any more, although it becomes idle before its agents are ended', async () => {
+    const lead = await world().lead()
+    lead.host.begin()
+    await lead.delegate(completes('late', { workMs: 0 }))
+    await lead.delegate(hangs({ isDeaf: true }))
+    await lead.world.advance(1_000)
+    const closing = lead.owner.closeAll()
+    lead.host.end()
+    const { closed, kept } = await lead.world.run(closing)
+    assert.deepEqual([[...closed].sort(), kept.length], [['scout', 'scout-2'], 1])
+    assert.deepEqual(lead.host.messages, [])
+    assertNothingIsLeft(lead.world)
+  })
+})
+
 describe('an agent whose mailbox cannot be trusted', () => {
-  for (const [how, what] of [
-    ['is open to others', 'loose-file'],
-    ['belongs to somebody else', 'foreign-file'],
-    ['is a link', 'symlink'],
-    ['is damaged', 'file'],
+  const whole = (text: string) => text
+  for (const [how, what, spoil] of [
+    ['is open to others', 'loose-file', whole],
+    ['belongs to somebody else', 'foreign-file', whole],
+    ['is a link', 'symlink', whole],
+    ['is damaged', 'file', (text: string) => text.slice(0, 40)],
+    ['names no owner', 'file', (text: string) => text.replace('"owner":"lead",', '')],
+    [
+      'names another owner',
+      'file',
+      (text: string) => text.replace('"owner":"lead"', '"owner":"x"'),
+    ],
   ] as const)
     it(`because its generation.json ${how} is named, counts as unsettled, and is left alone`, async () => {
       const w = world()
@@ -200,8 +259,9 @@ describe('an agent whose mailbox cannot be trusted', () => {
       const name = generation.identity.generation
       const sound = w.disk.read(paths.file, 100_000)
       assert.ok('bytes' in sound)
-      const bytes = what === 'file' ? sound.bytes.slice(0, 40) : sound.bytes
-      w.disk.plant(paths.file, what, bytes)
+      const text = Buffer.from(sound.bytes).toString()
+      assert.equal(spoil(text) === text, what !== 'file')
+      w.disk.plant(paths.file, what, Buffer.from(spoil(text)))
       const second = await w.lead()
       await w.advance(120_000)
       assert.deepEqual(second.owner.unreadable, [name])
@@ -260,6 +320,32 @@ describe('a lost agent', () => {
     lead.world.agent('scout').process.end()
     await lead.world.advance(0)
     assert.deepEqual(await lead.states(), { scout: 'lost' })
+  })
+
+  it('is shown as lost by the very next list, whatever hints got lost and whenever it is scanned', async () => {
+    const lead = await world().lead()
+    lead.process.fs.loseHints = true
+    lead.runner.onChange = () => () => {}
+    await lead.delegate(hangs())
+    lead.world.agent('scout').process.end()
+    assert.deepEqual(await lead.states(), { scout: 'lost' })
+  })
+
+  it('asks nothing any more: its question is neither told nor counted as one that waits', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    lead.host.begin()
+    await asks(lead, 'which?')
+    await lead.world.until(() => lead.owner.areAllAsking)
+    lead.world.agent('scout').process.end()
+    await lead.world.advance(0)
+    assert.equal(lead.owner.areAllAsking, false)
+    lead.host.end()
+    await lead.world.advance(10_000)
+    assert.deepEqual(lead.host.messages, [])
+    const late = lead.owner.tell('scout', { kind: 'reply', text: 'that' })
+    const { message, nextAction } = await refusal(lead.world, late)
+    assert.match(`${message} ${nextAction}`, /process of scout is gone.* Close it/)
   })
 
   it('stays lost when its pid belongs to another process, which nobody touches', async () => {
@@ -384,6 +470,12 @@ describe('an owner that stops', () => {
   })
 })
 
+/** The agent asks its owner, and the question is durable. */
+async function asks({ world: w }: Lead, text: string): Promise<void> {
+  const answer = await w.run(w.agent('scout').managed?.ask({ text }) ?? fail())
+  assert.equal(answer.outcome, 'asked')
+}
+
 /** Counts who waits to be told that a process of this machine has ended. */
 function countListeners(machine: Machine): () => number {
   const onEnd = machine.onEnd.bind(machine)
@@ -426,5 +518,5 @@ function refusedAs(category: string) {
 }
 
 function fail(): never {
-  throw new Error('no process')
+  throw new Error('it does not run')
 }

@@ -16,8 +16,8 @@ import { byLabel, type Descendant, descendantsOf } from './descendants.ts'
 import { edgesBelow } from './edges.ts'
 import type { OwnedActor } from './owned-actor.ts'
 import type { Inspection, OwnerRequest } from './owned-agent.ts'
-import { type Hindrance, mayNotAct, noSuchAgent, tooManyAgents } from './refusals.ts'
-import { type AgentFacts, type Row, row } from './row.ts'
+import { type Hindrance, mayNotAct, noSuchAgent, tooDeep, tooManyAgents } from './refusals.ts'
+import { type AgentFacts, openQuestion, type Row, row } from './row.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
 import { survey } from './survey.ts'
 import { Tenure, type TenurePorts } from './tenure.ts'
@@ -25,6 +25,8 @@ import { Tenure, type TenurePorts } from './tenure.ts'
 /** Everything an owner needs; `pi/compose.ts` alone puts it together. */
 export interface OwnerPorts<Launch> extends Omit<TenurePorts<Launch>, 'signal' | 'changed'> {
   readonly startsAtOnce: number
+  /** Levels of agents a tree may have below its lead. */
+  readonly treeDepthMax: number
 }
 
 /** What became of a steer or reply. */
@@ -111,7 +113,7 @@ export class Owner<Launch> {
   get areAllAsking(): boolean {
     return (
       this.#tenure !== undefined &&
-      this.#agents.every(({ facts }) => facts.assignment.ask !== undefined)
+      this.#agents.every(({ facts }) => openQuestion(facts) !== undefined)
     )
   }
 
@@ -124,7 +126,8 @@ export class Owner<Launch> {
   /** @throws OperationError - see `startAgent` */
   async delegate(order: DelegateOrder<Launch>, signal: AbortSignal): Promise<Delegated> {
     this.#acting('delegate')
-    const { fs, root, rootSession, liveAgentsMax } = this.#ports
+    const { fs, root, rootSession, depth, liveAgentsMax, treeDepthMax } = this.#ports
+    if (depth >= treeDepthMax) throw tooDeep(treeDepthMax)
     if (edgesBelow(fs, root, rootSession).length + this.#starting >= liveAgentsMax)
       throw tooManyAgents(liveAgentsMax)
     let isCounted = true
@@ -209,6 +212,7 @@ export class Owner<Launch> {
    */
   async closeAll(): Promise<CloseReport> {
     this.#starts.pause()
+    await this.#tenure?.stopTelling() // what is told starts a run, and this session is to have none any more
     return mergeReports(await Promise.all(this.#agents.map((agent) => agent.end())))
   }
 

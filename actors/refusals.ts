@@ -50,19 +50,34 @@ export function tooManyAgents(liveAgentsMax: number): OperationError {
   })
 }
 
+/** @param treeDepthMax levels of agents a tree may have below its lead */
+export function tooDeep(treeDepthMax: number): OperationError {
+  return new OperationError({
+    category: 'invalid_request',
+    operation: 'delegate',
+    stage: 'validation',
+    message: `An agent ${treeDepthMax} levels below its lead has no agents of its own.`,
+    nextAction: 'Do this part yourself, or end your turn and say what is left to delegate.',
+    rollbackOccurred: false,
+  })
+}
+
+/** What may be done about an agent that has come to its end. */
+export const takeUpAgain =
+  'One that has come to its end is taken up again by delegate with its session, as its result names it.'
+
 /** A label nobody here has, with those that somebody has. */
 export function noSuchAgent(
   operation: string,
   label: string,
   labels: readonly string[],
 ): OperationError {
-  const none = 'This session has no agents now.'
   return new OperationError({
     category: 'target_not_found',
     operation,
     stage: 'target',
     message: `There is no agent called ${label} here.`,
-    nextAction: labels.length === 0 ? none : `Use one of: ${labels.join(', ')}.`,
+    nextAction: `${labels.length === 0 ? 'This session has no agents now' : `Use one of: ${labels.join(', ')}`}. ${takeUpAgain}`,
     agent: label,
     rollbackOccurred: false,
   })

@@ -1,4 +1,10 @@
-import { type Activity, type GenerationFile, limits, type ReadyFile } from '../mailbox/index.ts'
+import {
+  type Activity,
+  type AskRecord,
+  type GenerationFile,
+  limits,
+  type ReadyFile,
+} from '../mailbox/index.ts'
 import type { Assignment } from './assignment.ts'
 import type { Presence } from './ports.ts'
 
@@ -49,6 +55,14 @@ export function publicState({ assignment, presence, delivered }: AgentFacts): Pu
   if (assignment.ask !== undefined) return 'blocked'
   if (assignment.phase === 'active') return 'working'
   return 'settling'
+}
+
+/** The question that waits for an answer: none whose agent is gone and could not hear it. */
+export function openQuestion({
+  assignment,
+  presence,
+}: Pick<AgentFacts, 'assignment' | 'presence'>): AskRecord | undefined {
+  return presence === 'lost' ? undefined : assignment.ask
 }
 
 function isStarting({ assignment, presence }: AgentFacts): boolean {

@@ -9,6 +9,7 @@ import {
   completes,
   dies,
   type Fate,
+  fakeSession,
   hangs,
   type Lead,
   neverReady,
@@ -36,9 +37,10 @@ describe('a start', () => {
     const lead = await world().lead()
     const started = lead.start(hangs())
     await lead.world.advance(50)
-    const [row] = await lead.rows()
-    assert.deepEqual([row?.starting, row?.state], [true, 'settling'])
+    const rows = async () => (await lead.rows()).map(({ starting, state }) => [starting, state])
+    assert.deepEqual(await rows(), [[true, 'settling']])
     await lead.world.run(started)
+    assert.deepEqual(await rows(), [[false, 'working']])
   })
 
   it('brings a result that comes before the start is answered', async () => {
@@ -127,6 +129,16 @@ describe('a start that fails', () => {
     await assert.rejects(lead.world.run(lead.start(neverReady(), {}, abort.signal)), /aborted/)
     assert.ok(lead.world.machine.clock.nowMs < 1_000)
     assertNoTrace(lead.world)
+  })
+
+  it('takes nothing from agents at work beside it when its caller aborts', async () => {
+    const lead = await world().lead()
+    for (let n = 0; n < 2; n++) await lead.delegate(hangs())
+    const abort = new AbortController()
+    lead.process.clock.after(50, () => abort.abort())
+    await assert.rejects(lead.world.run(lead.start(neverReady(), {}, abort.signal)), /aborted/)
+    assert.deepEqual(await lead.states(), { scout: 'working', 'scout-2': 'working' })
+    assert.equal(lead.world.livingAgents().length, 2)
   })
 
   it('has succeeded if the agent came to a result while it was being withdrawn', async () => {
@@ -238,6 +250,56 @@ describe('an order that is refused', () => {
     assert.match(message, /2 agents live already/)
     await lead.close('scout')
     await lead.delegate(hangs())
+  })
+
+  it('is one over that number as long as not all processes of an agent are proven gone', async () => {
+    const lead = await world().lead('lead', { liveAgentsMax: 1 })
+    await lead.delegate(hangs({ isDeaf: true, ignoresTerm: true, commands: 1 }))
+    const { stop } = lead.runner
+    lead.runner.stop = async (place) => {
+      await stop.call(lead.runner, place)
+      return { outcome: 'unproven', why: 'its child process 7 did not end when killed' }
+    }
+    const failure = await refusal(lead.world, lead.owner.close('scout'))
+    assert.match(failure.message, /its child process 7/)
+    assert.match((await refusedStart(lead, hangs())).message, /1 agents live already/)
+    lead.runner.stop = stop
+    await lead.close('scout')
+    assert.deepEqual(lead.world.livingAgents(), [])
+    await lead.delegate(hangs())
+  })
+
+  it('is one of an agent at the lowest level, whatever its definition and environment say', async () => {
+    const w = world()
+    const lead = await w.lead()
+    await lead.delegate(hangs({ owns: [hangs({ owns: [] })] }), { label: 'parent' })
+    await w.until(() => w.agents.size === 2)
+    const { generation } = w.agent('scout').order
+    await w.until(() => w.owners.has(generation.identity.session))
+    const leaf = w.owners.get(generation.identity.session)
+    assert.ok(leaf)
+    await w.advance(1_000)
+    const { category, message, nextAction } = await refusedStart(leaf, hangs())
+    assert.deepEqual([generation.depth, category], [2, 'invalid_request'])
+    assert.match(`${message} ${nextAction}`, /2 levels below its lead .* Do this part yourself/)
+    assert.equal(w.agents.size, 2)
+  })
+
+  it('is one of two that take up the same session at the same time', async () => {
+    const w = world()
+    const leads = [await w.lead('one'), await w.lead('other')]
+    const started = await w.run(
+      Promise.allSettled(
+        leads.map((lead) =>
+          lead.start(hangs(), { session: fakeSession(lead.process, 'the-session', '/project') }),
+        ),
+      ),
+    )
+    assert.deepEqual(started.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    const [refused] = started.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+    assert.equal((refused as OperationError).failure.category, 'agent_busy')
+    assert.match((refused as OperationError).message, /the-session already belongs to an agent/)
+    assert.equal(w.livingAgents().length, 1)
   })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownerPaths } from '../mailbox/index.ts'
-import { OperationError } from './index.ts'
+import { deliveryIdentity, OperationError } from './index.ts'
 import {
   abandonedStart,
   assertNothingIsLeft,
@@ -49,6 +49,37 @@ describe('an owner in its next life', () => {
       await second.settled()
       assert.deepEqual(second.told, ['scout'])
       assertNothingIsLeft(w)
+    })
+
+  it('tells a result once to a session that is reloaded twice while it waits', async () => {
+    const lead = await world().lead()
+    lead.host.begin()
+    await lead.delegate(completes())
+    for (let n = 0; n < 2; n++) {
+      await lead.world.advance(5_000)
+      await lead.reload()
+    }
+    lead.host.end()
+    await lead.settled()
+    assert.equal(lead.host.messages.length, 1)
+    assert.deepEqual(lead.told, ['scout'])
+    assert.equal(lead.host.listeners, 1)
+    assertNothingIsLeft(lead.world)
+  })
+
+  for (const isThere of [true, false])
+    it(`is told once where it is reloaded between a send and its notice, the message ${isThere ? 'in the file' : 'not'}`, async () => {
+      const lead = await world().lead()
+      lead.host.fates.push('by-hand')
+      await lead.delegate(completes())
+      await lead.world.until(() => lead.host.messages.length === 1)
+      if (isThere) lead.host.session.append(lead.host.messages.flat().map(deliveryIdentity))
+      await lead.reload()
+      lead.host.end()
+      await lead.settled()
+      assert.equal(lead.host.messages.length, isThere ? 1 : 2)
+      assert.deepEqual(lead.told, ['scout'])
+      assertNothingIsLeft(lead.world)
     })
 
   it('goes on with a close that was ordered', async () => {

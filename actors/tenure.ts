@@ -160,6 +160,11 @@ export class Tenure<Launch> {
     ])
   }
 
+  /** Hands nothing over any more. */
+  stopTelling(): Promise<void> {
+    return this.#delivery.stop()
+  }
+
   /** Lets go of everything: agents work on. */
   async end(): Promise<void> {
     this.#unsubscribe()

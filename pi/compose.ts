@@ -7,6 +7,7 @@ import {
   type GenerationFile,
   type GenerationPaths,
   type Ids,
+  limits,
   type MailboxFs,
   type Processes,
   pruneResults,
@@ -86,6 +87,7 @@ export async function openOwner(
     runnerOf: (name) => (name === headless.name ? headless : undefined),
     build,
     startsAtOnce: availableParallelism(),
+    treeDepthMax: limits.treeDepthMax,
   })
   pruneResults(world.clock, world.root.results)
   void setReserveAside(world.fs, world.ids, world.root.ballast) // nobody waits for it

@@ -1,4 +1,5 @@
 import {
+  limits,
   type RootPaths,
   reserveAt,
   rootPaths,
@@ -35,6 +36,8 @@ export class World {
   readonly root: RootPaths = rootPaths('/agent')
   readonly build: string = 'test'
   readonly screens: Map<string, string[]> = new Map()
+  /** Levels of agents below a lead. */
+  treeDepthMax: number = limits.treeDepthMax
   /** Agents that were started, by generation. */
   readonly agents: Map<string, AgentProgram> = new Map()
   /** Agents as owners of agents, by session. */
@@ -216,6 +219,7 @@ export class Lead {
       liveAgentsMax: 16,
       startsAtOnce: 2,
       observation: new Observation(),
+      treeDepthMax: world.treeDepthMax,
       ...this.#twist,
     }
   }

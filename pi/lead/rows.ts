@@ -1,4 +1,4 @@
-import type { Descendant, Row } from '../../actors/index.ts'
+import { type Descendant, openQuestion, type Row } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 
 /**
@@ -12,7 +12,8 @@ export function listedAgent(
 ): Record<string, unknown> {
   const { generation, assignment, ready, activity, cleanupError, diagnostic } = facts
   const { identity, definition } = generation
-  const { placement, task, ask } = assignment
+  const { placement, task } = assignment
+  const ask = openQuestion(facts)
   const pane = placement?.pane
   const pid = placement?.process?.pid ?? ready?.runtime.process.pid
   const inactiveMs = activity === undefined ? undefined : Math.max(0, now - activity.at)
