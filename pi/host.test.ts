@@ -167,6 +167,65 @@ describe('a session that opens', () => {
   })
 })
 
+describe('a message', () => {
+  const message = { customType: 'drover-mail', content: 'mail', details: {} }
+
+  it('for which the host begins no run is a failed run, and no wait for ever', async () => {
+    const { clock, gate, ends } = gateBench()
+    assert.equal(gate.trySend(message), 'sent')
+    await clock.advance(9_999)
+    assert.deepEqual([ends, gate.isIdle()], [[], false])
+    await clock.advance(1)
+    assert.match(ends[0]?.outcome === 'failed' ? ends[0].message : '', /began no run/)
+    assert.equal(gate.isIdle(), true)
+  })
+
+  it('that the host refuses to take is not sent, is offered to nobody at once, and can be sent again', async () => {
+    const { clock, pi, gate, ends } = gateBench()
+    let changes = 0
+    gate.onChange(() => changes++)
+    const { sendMessage } = pi.api
+    pi.api.sendMessage = () => {
+      throw new Error('This extension instance is stale')
+    }
+    assert.deepEqual([gate.trySend(message), gate.isIdle()], ['busy', true])
+    await clock.advance(60_000)
+    assert.deepEqual([changes, ends], [0, []])
+    pi.api.sendMessage = sendMessage
+    assert.deepEqual([gate.trySend(message), pi.sent], ['sent', ['mail']])
+  })
+
+  it('waits where the context of the host is stale, and goes by the next one', async () => {
+    const { pi, gate } = gateBench()
+    const stale = (): never => {
+      throw new Error('This extension ctx is stale after session replacement or reload')
+    }
+    gate.see({ ...pi.ctx, isIdle: stale, abort: stale })
+    assert.deepEqual(
+      [gate.isIdle(), gate.trySend(message), gate.trySteer(message)],
+      [false, 'busy', 'idle'],
+    )
+    gate.abort()
+    pi.say('message_end') // brings the context of its session
+    assert.deepEqual([gate.trySend(message), pi.sent], ['sent', ['mail']])
+  })
+
+  it('is none any more once the session is shut down: no context is kept, and no listener', async () => {
+    const { clock, pi, gate, ends } = gateBench()
+    let changes = 0
+    gate.onChange(() => changes++)
+    pi.say('agent_start')
+    await clock.advance(1)
+    const before = changes
+    pi.say('session_shutdown')
+    assert.deepEqual([gate.ctx, gate.trySend(message), clock.pending], [undefined, 'busy', 0])
+    gate.see(pi.ctx)
+    pi.answer('too late')
+    await clock.advance(10_000)
+    assert.deepEqual([changes, ends], [before, []])
+  })
+})
+
 describe('an agent that owns agents, over this host', () => {
   it('never concludes with the text of the run before the last, whoever looks at whatever moment', async () => {
     const bench = await AgentBench.of()

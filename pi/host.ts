@@ -129,7 +129,9 @@ export class HostGate {
       this.#pi.sendMessage({ ...message, display: true }, { triggerTurn: true })
       return 'sent'
     } catch {
-      this.#release('own-message') // the session is being replaced: nothing was taken
+      // The session is being replaced: nothing was taken. Nobody is told that it is idle again, or they would try for ever.
+      this.#holds.get('own-message')?.()
+      this.#holds.delete('own-message')
       return 'busy'
     }
   }
