@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type {
   AgentEndEvent,
   ExtensionAPI,
@@ -306,5 +307,5 @@ export function planSession(cwd: string): {
   const file = manager.getSessionFile()
   const header = manager.getHeader()
   if (file === undefined || header === null) throw new Error('the host keeps no sessions here')
-  return { id: manager.getSessionId(), file, header }
+  return { id: manager.getSessionId(), file: resolve(file), header } // the agent directory may be a relative path
 }

@@ -56,6 +56,14 @@ describe('what an agent inherits of its lead', () => {
     })
   })
 
+  it('is the agent directory, meant from where the lead is and not from where the agent works', () => {
+    const placeOf = (given: string) =>
+      childEnvironment({ PI_CODING_AGENT_DIR: given }, 'child')['PI_CODING_AGENT_DIR']
+    assert.equal(placeOf('my agents'), join(process.cwd(), 'my agents'))
+    for (const given of ['/the agents', '~', '~/agents']) assert.equal(placeOf(given), given)
+    assert.ok(!('PI_CODING_AGENT_DIR' in childEnvironment({}, 'child')))
+  })
+
   for (const flag of ['--inspect', '--inspect-brk', '--inspect-brk=0', '--inspect-port=9230'])
     it(`is no debugger: NODE_OPTIONS without ${flag}, and all else of it`, () => {
       const options = (given: string) =>
@@ -89,8 +97,11 @@ describe('the command line of a headless agent', () => {
       model: 'p/m:low',
       flags: ['--tools', 'read,ls'],
     }
-    const { args, files, cwd } = headlessLaunch(plan)(generation, paths)
+    const { command, args, files, cwd } = headlessLaunch(plan)(generation, paths)
+    // The very program the lead runs in and its script: nothing is looked up, and no shell reads it.
+    assert.equal(command, process.execPath)
     const from = args.indexOf('-p')
+    assert.equal(args[from - 1], process.argv[1])
     assert.deepEqual(args.slice(from, from + 5), [
       '-p',
       '--session',

@@ -112,15 +112,22 @@ export function inheritedFlags(argv: readonly string[], cwd: string): string[] {
   return flags
 }
 
+const agentDirectoryVariable = 'PI_CODING_AGENT_DIR'
+
+/** An agent works in a directory of its own: a relative path would lead it elsewhere. The host itself reads `~`. */
+const fromAnywhere = (path: string): string => (/^~(\/|$)/.test(path) ? path : resolve(path))
+
 /** What a child must not take for its own: whose pane the lead lives in, and whose child the lead is. */
 const identityOfTheLead = /^(HERDR_|DROVER_AGENT$|PI_SUBAGENT_ID$)/
 
 export function childEnvironment(own: NodeJS.ProcessEnv, generation: string): NodeJS.ProcessEnv {
   const kept = Object.entries(own).filter(([name]) => !identityOfTheLead.test(name))
   const options = own['NODE_OPTIONS']?.replace(/--inspect\S*/g, '').trim()
+  const place = own[agentDirectoryVariable]
   return {
     ...Object.fromEntries(kept),
     ...(options !== undefined && { NODE_OPTIONS: options }),
+    ...(place && { [agentDirectoryVariable]: fromAnywhere(place) }),
     PI_SUBAGENT_ID: generation,
     [generationVariable]: generation,
   }

@@ -42,11 +42,11 @@ describe('a saved session', () => {
     )
   })
 
-  for (const [what, selector, category] of [
-    ['an id nobody has', id(9), 'target_not_found'],
+  for (const [what, selector, category, why = /./] of [
+    ['an id nobody has', id(9), 'target_not_found', /has just begun is saved with its first/],
     ['an id two files have', id(2), 'target_ambiguous'],
     ['a file that is no session', id(3), 'target_not_found'],
-    ['a path that is not there', '/no/such.jsonl', 'target_not_found'],
+    ['a path that is not there', '/no/such.jsonl', 'target_not_found', /has just begun is saved/],
     ['the beginning of an id', id(1).slice(0, 8), 'invalid_request'],
     ['a label', 'scout', 'invalid_request'],
   ] as const)
@@ -54,6 +54,7 @@ describe('a saved session', () => {
       const found = findSession(agent, '/', selector)
       assert.ok('problem' in found)
       assert.equal(found.category, category)
+      assert.match(found.problem, why)
     })
 
   it('belongs to an agent directory or not', () => {

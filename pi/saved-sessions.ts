@@ -12,6 +12,8 @@ export interface SessionProblem {
   readonly problem: string
 }
 
+const savedLater = 'one that has just begun is saved with its first answer'
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
@@ -34,7 +36,10 @@ export function findSession(
       }
     const [file] = files
     if (file !== undefined) return read(file)
-    return { category: 'target_not_found', problem: `no saved session has the id ${selector}` }
+    return {
+      category: 'target_not_found',
+      problem: `no saved session has the id ${selector}; ${savedLater}`,
+    }
   }
   if (!isAbsolute(selector) && !selector.includes(sep) && !selector.endsWith('.jsonl'))
     return {
@@ -74,6 +79,6 @@ function read(file: string): SavedSession | SessionProblem {
   if (header !== undefined) return { ...header, file }
   return {
     category: 'target_not_found',
-    problem: `${file} is no saved session; one that has just begun is saved with its first answer`,
+    problem: `${file} is no saved session; ${savedLater}`,
   }
 }

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { AgentSession } from '../actors/index.ts'
 import { MailboxError, type MailboxFs } from '../mailbox/index.ts'
 import { planSession } from './host.ts'
@@ -20,7 +20,8 @@ export function newSession(
   drover: SessionOrigin,
 ): AgentSession {
   const { id, file, header } = planSession(cwd)
-  return made(fs, id, file, () => lineOf({ ...header, parentSession: parentFile, drover }))
+  const parentSession = resolve(parentFile) // the same wherever it is read
+  return made(fs, id, file, () => lineOf({ ...header, parentSession, drover }))
 }
 
 /** A copy of a saved session under an id of its own: its whole lines, with a header that says what it comes from. */

@@ -47,7 +47,8 @@ class SettledRunner extends HeadlessRunner {
 }
 
 async function harness(): Promise<RunnerHarness<Launch> & { readonly directory: string }> {
-  const directory = mkdtempSync(join(tmpdir(), 'drover-headless-'))
+  // A name that a shell would take apart.
+  const directory = mkdtempSync(join(tmpdir(), 'drover headless & $(x) "%-'))
   const runner = new SettledRunner(diskFs, processes, systemClock)
   const generations: string[] = []
   return {
@@ -110,6 +111,28 @@ function generation(name: string, directory: string): GenerationFile {
 runnerConformance('headless', harness)
 
 describe('the headless runner', () => {
+  it('has the last words of a process that ended as soon as it began', async () => {
+    const { runner, order, close } = await harness()
+    const plain = new HeadlessRunner(diskFs, processes, systemClock)
+    try {
+      const { launch, ...ordered } = order('waits')
+      const program =
+        'console.error("no licence: " + process.argv.slice(1).join()); process.exit(1)'
+      const odd = 'a & b | "c" %d% $(e)\n*'
+      const args = ['-e', program, odd]
+      const placement = await plain
+        .start({ ...ordered, launch: (...of) => ({ ...launch(...of), args }) })
+        .catch(({ message }: Error) => {
+          assert.match(message, /its process ended at once/) // before it could be identified
+        })
+      if (placement)
+        await until(async () => (await runner.observe({ ...ordered, placement })) === 'lost')
+      assert.equal((await runner.capture(ordered)).lines.join('\n'), `no licence: ${odd}`)
+    } finally {
+      await close()
+    }
+  })
+
   it('finds and ends the children of an agent that was killed, and no others', async () => {
     const { runner, order, close } = await harness()
     try {
