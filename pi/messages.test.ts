@@ -72,6 +72,25 @@ describe('the message that brings results', () => {
     assert.deepEqual(details.results[1]?.error, { code: 'empty_result', message: 'No answer.' })
   })
 
+  it('holds what each result cost in its own entry, a failed one too, and nowhere twice', () => {
+    const usage = { elapsedMs: 1_000, turns: 2, tokens: 100, costUsd: 0.25 }
+    const failed = { kind: 'failure', request: 'q'.repeat(26), code: 'internal', message: 'No.' }
+    const { details } = mailMessage([
+      { generation, conclusion: { ...result, usage } },
+      { generation, conclusion: { ...failed, usage: { ...usage, costUsd: 0.5 } } as never },
+      completed,
+    ])
+    assert.deepEqual(
+      details.results.map(({ turns, tokens, costUsd }) => [turns, tokens, costUsd]),
+      [
+        [2, 100, 0.25],
+        [2, 100, 0.5],
+        [undefined, undefined, undefined],
+      ],
+    )
+    assert.equal(JSON.stringify(details).match(/costUsd/g)?.length, 2)
+  })
+
   it('says where the whole of a long result is, what it cost, and what went wrong in keeping it', () => {
     const { content, details } = mailMessage([
       {

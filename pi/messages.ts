@@ -31,9 +31,12 @@ export interface ResultDetails {
   readonly status: 'completed' | 'failed'
   readonly error?: { readonly code: string; readonly message: string }
   readonly cwd: string
+  /** What the agent itself used; its own agents' results carry theirs, so that a sum counts nothing twice. */
   readonly elapsedMs?: number
+  readonly turns?: number
   readonly tokens?: number
   readonly contextPercent?: number
+  readonly costUsd?: number
   readonly truncated: boolean
   /** The whole text, where the message holds its head only. */
   readonly resultFile?: string
@@ -134,9 +137,10 @@ function details(report: ResultReport): ResultDetails {
       error: { code: conclusion.code, message: conclusion.message },
     }),
     cwd: identity.cwd,
-    ...(usage && { elapsedMs: usage.elapsedMs }),
+    ...(usage && { elapsedMs: usage.elapsedMs, turns: usage.turns }),
     ...(usage?.tokens !== undefined && { tokens: usage.tokens }),
     ...(usage?.contextPercent !== undefined && { contextPercent: usage.contextPercent }),
+    ...(usage?.costUsd !== undefined && { costUsd: usage.costUsd }),
     truncated: whole !== undefined,
     ...(whole && { resultFile: whole.file, resultBytes: whole.bytes }),
     ...(persistenceError !== undefined && { persistenceError }),
