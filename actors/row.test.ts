@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { AgentRecord, OwnerRecord } from '../mailbox/index.ts'
+import { type AgentRecord, limits, type OwnerRecord } from '../mailbox/index.ts'
 import { fold } from './assignment.ts'
 import type { Presence } from './index.ts'
 import { type AgentFacts, mayDo, type PublicState, row } from './row.ts'
@@ -16,6 +16,8 @@ import {
   aSteer,
   aTask,
 } from './testing/index.ts'
+
+const actions = ['steer', 'reply', 'inspect', 'close'] as const
 
 type Situation = readonly [string, readonly OwnerRecord[], readonly AgentRecord[]]
 
@@ -65,7 +67,7 @@ describe('a row', () => {
         it(`offers what is accepted: ${situation}, ${presence}, ${told}`, () => {
           const mayBeClosed = mayDo('close', facts) === true
           assert.equal(row(facts).actions.includes('close'), mayBeClosed)
-          for (const action of ['steer', 'reply', 'inspect', 'close'] as const)
+          for (const action of actions)
             assert.equal(row(facts).actions.includes(action), mayDo(action, facts) === true)
           const isWaiting = concluded.has(situation) && !delivered
           assert.equal(mayBeClosed, !isWaiting && presence !== 'unknown')
@@ -86,6 +88,36 @@ describe('a row', () => {
 
   it('has the label for its name', () =>
     assert.equal(row(factsOf([], [], 'live', false)).agent, 'a'))
+})
+
+describe('a refusal', () => {
+  const steers = Array.from({ length: limits.unacknowledgedSteersMax }, (_, n) => aSteer(`s${n}`))
+  const full: Situation = [
+    'active with all the steers it takes',
+    [aTask(), ...steers],
+    [anAck('task')],
+  ]
+  for (const [situation, owner, agent] of [...situations, full])
+    it(`says what can be done instead, and that can be done: ${situation}`, () => {
+      let refusals = 0
+      for (const presence of ['live', 'lost', 'unknown'] as const)
+        for (const delivered of [false, true])
+          for (const action of actions) {
+            const facts = factsOf(owner, agent, presence, delivered)
+            const refusal = mayDo(action, facts)
+            if (refusal === true) continue
+            refusals++
+            const when = `${action}, ${presence}, ${delivered ? 'told' : 'not told'}`
+            assert.match(refusal.why, /\ba\b/, when)
+            assert.match(refusal.next, /^[A-Z].*\.$/, when)
+            const named = actions.filter((each) =>
+              new RegExp(`\\b${each}\\b`, 'i').test(refusal.next),
+            )
+            assert.ok(!named.includes(action), `${when}: ${refusal.next}`)
+            for (const each of named) assert.equal(mayDo(each, facts), true, `${when}: ${each}`)
+          }
+      assert.ok(refusals > 0)
+    })
 })
 
 describe('a refusal to close', () => {

@@ -98,12 +98,12 @@ const hasNoResult: Check = ({ generation, assignment, delivered }) =>
       }
     : true
 
-const isLive: Check = ({ generation, presence }) =>
-  presence === 'lost'
+const isLive: Check = (facts) =>
+  facts.presence === 'lost'
     ? {
         category: 'agent_busy',
-        why: `the process of ${generation.identity.label} is gone`,
-        next: 'Close it, then delegate again.',
+        why: `the process of ${facts.generation.identity.label} is gone`,
+        next: hasNoResult(facts) === true ? 'Close it, then delegate again.' : waitForResult,
       }
     : true
 
@@ -125,13 +125,13 @@ const asksNothing: Check = ({ generation, assignment }) =>
         next: 'Answer it with reply, or close the agent.',
       }
 
-const asks: Check = ({ generation, assignment }) =>
-  assignment.ask !== undefined
+const asks: Check = (facts) =>
+  facts.assignment.ask !== undefined
     ? true
     : {
         category: 'agent_busy',
-        why: `${generation.identity.label} asks nothing now`,
-        next: 'Use steer to change its direction, or wait for its question.',
+        why: `${facts.generation.identity.label} asks nothing now`,
+        next: `Wait for its question${hasRoomForSteers(facts) === true ? ', or use steer to change its direction' : ''}.`,
       }
 
 const hasRoomForSteers: Check = ({ generation, assignment }) => {
@@ -143,7 +143,7 @@ const hasRoomForSteers: Check = ({ generation, assignment }) => {
     : {
         category: 'agent_busy',
         why: `${generation.identity.label} has not answered ${waiting} requests yet`,
-        next: 'Wait until it has taken them.',
+        next: 'Wait until it has taken them, or close it.',
       }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { describe, it } from 'node:test'
@@ -74,6 +74,23 @@ describe('the disk alone', () => {
     await new Promise<void>((resolve) => server.listen(`${root}/s`, resolve))
     assert.deepEqual(fs.read(`${root}/s`, 10), { refusal: 'not-regular' })
     await new Promise((resolve) => server.close(resolve))
+  })
+
+  it('keeps no process alive by a watch, and the clock none by what it does in the background', () => {
+    const { root } = disk.open()
+    const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href)
+    const script = `
+      import { diskFs } from ${module('./disk-fs.ts')}
+      import { systemClock } from ${module('./clock.ts')}
+      diskFs.watch(${JSON.stringify(root)}, () => {})
+      systemClock.background(3_600_000, () => {})
+      console.log('that is all')`
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script]
+    const { status, signal, stdout } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    assert.deepEqual([status, signal, stdout], [0, null, 'that is all\n'])
   })
 
   const noDescriptors = process.platform === 'linux' ? false : 'descriptors are counted in /proc'
