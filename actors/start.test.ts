@@ -131,6 +131,15 @@ describe('a start that fails', () => {
     assertNoTrace(lead.world)
   })
 
+  it('does not begin at all where its caller had aborted before', async () => {
+    const lead = await world().lead()
+    const started = lead.start(hangs(), {}, AbortSignal.abort())
+    const { message, nextAction } = await refusal(lead.world, started)
+    assert.match(`${message} ${nextAction}`, /aborted before it began.* Nothing was started/)
+    assert.equal(lead.world.agents.size, 0)
+    assertNoTrace(lead.world)
+  })
+
   it('takes nothing from agents at work beside it when its caller aborts', async () => {
     const lead = await world().lead()
     for (let n = 0; n < 2; n++) await lead.delegate(hangs())
