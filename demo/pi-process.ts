@@ -9,7 +9,10 @@ import { type ScriptRule, scriptedModel, scriptVariable } from './scripted-model
 const here = dirname(fileURLToPath(import.meta.url))
 const packageDirectory = dirname(here)
 
-/** A place of its own for a run: home, agent directory and project, touched by nothing else. */
+/**
+ * A place of its own for a run: home, agent directory and project, touched by nothing else. The names have spaces in
+ * them, as those of people have.
+ */
 export class Sandbox {
   readonly directory: string
   readonly home: string
@@ -20,8 +23,8 @@ export class Sandbox {
   constructor(rules: readonly ScriptRule[]) {
     this.directory = mkdtempSync(join(tmpdir(), 'drover-'))
     this.home = join(this.directory, 'home')
-    this.agentDirectory = join(this.directory, 'agent')
-    this.project = join(this.directory, 'project')
+    this.agentDirectory = join(this.directory, 'agent dir')
+    this.project = join(this.directory, 'my repo')
     this.script = join(this.directory, 'script.json')
     for (const path of [this.home, this.agentDirectory, this.project])
       mkdirSync(path, { mode: 0o700 })

@@ -73,7 +73,7 @@ describe('the documents', () => {
     const { status, stdout } = run('npm run demo -- --keep')
     assert.equal(status, 0)
     const directory = /Kept: (.*)/.exec(stdout)?.[1] ?? ''
-    assert.ok(existsSync(join(directory, 'agent/sessions')), directory)
+    assert.ok(existsSync(join(directory, 'agent dir/sessions')), directory)
     spawnSync('rm', ['-rf', directory])
   })
 })

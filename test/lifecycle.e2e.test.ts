@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, leftovers, processesIn, sessionFiles } from '../demo/evidence.ts'
@@ -116,6 +116,21 @@ describe('an agent with real Pi processes', () => {
     assert.match(answer?.text ?? '', /Next: /)
     await settled(place, [lead])
     assert.equal(sessionFiles(place).length, 1, 'only the session of the lead')
+    await lead.close()
+  })
+
+  it('whose definition keeps the provider of its model from it does not start, and its model is named', async (t) => {
+    const place = sandbox(t, [{ when: 'please start', calls: [delegate('hermit', 'anything')] }])
+    mkdirSync(join(place.agentDirectory, 'agents'))
+    writeFileSync(
+      join(place.agentDirectory, 'agents/hermit.md'),
+      '---\ndescription: alone\nnoExtensions: true\n---\nYou are alone.\n',
+    )
+    const lead = startPi(place)
+    const [answer] = await answersTo(lead, 'please start', 1)
+    assert.match(answer?.text ?? '', /^pane_not_ready: The agent hermit did not start/)
+    assert.match(answer?.text ?? '', /scripted\/actor/)
+    await settled(place, [lead])
     await lead.close()
   })
 
