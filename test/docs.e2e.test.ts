@@ -17,6 +17,16 @@ function run(command: string) {
   return spawnSync('bash', ['-c', command], { cwd: top, encoding: 'utf8', timeout: 120_000 })
 }
 
+/** Titles of the tests of a file, as its source has them. */
+const titlesIn = (file: string): string[] =>
+  [...read(file).matchAll(/\b(?:it|test)\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g)].map(
+    ([, , title = '']) => title.replace(/\\(.)/g, '$1'),
+  )
+
+/** A title may have a remark in brackets behind it. */
+const startsWithTitle = (written: string, title: string): boolean =>
+  written === title || (written.startsWith(`${title} (`) && written.endsWith(')'))
+
 describe('the documents', () => {
   it('are found: git lists them', () => {
     assert.ok(documents.length > 0, `${top} is a checkout`)
@@ -46,6 +56,23 @@ describe('the documents', () => {
           files.includes(name ?? '') || folder === 'test',
           `${folder}/README.md names ${name}`,
         )
+    }
+  })
+
+  it('name in every row of the known faults a test that exists', () => {
+    const document = read('docs/known-faults.md')
+    const rows = document.split('\n').filter((line) => /^\| (?!fault|---)/.test(line))
+    assert.ok(rows.length > 50, `only ${rows.length} rows`)
+    for (const row of rows) {
+      const named = [...row.matchAll(/`([^`]+\.ts)` "([^"]+)"/g)]
+      assert.ok(named.length > 0, `no test: ${row}`)
+      for (const [, file = '', title = ''] of named) {
+        assert.ok(existsSync(join(top, file)), `${file}: ${title}`)
+        assert.ok(
+          titlesIn(file).some((each) => startsWithTitle(each, title)),
+          `${file}: ${title}`,
+        )
+      }
     }
   })
 
