@@ -140,6 +140,23 @@ describe('a close', () => {
     assert.ok(agent !== 'leave' && agent.isOver)
   })
 
+  it('reaches its own agents before anything is written, so that none of them starts another run here', async () => {
+    const bench = await AgentBench.of()
+    const own = new FakeOwnAgents()
+    const closeAll = own.closeAll.bind(own)
+    const before: (readonly string[])[] = []
+    own.closeAll = () => {
+      before.push(bench.kinds)
+      return closeAll()
+    }
+    await bench.open(own)
+    await bench.advance(1_000)
+    await bench.write(aClose())
+    await bench.advance(1)
+    assert.deepEqual(before, [['ack']])
+    assert.deepEqual(bench.kinds, ['ack', 'ack', 'closed'])
+  })
+
   it('is answered with as much of a long report as a reader takes', async () => {
     const bench = await AgentBench.of()
     const own = new FakeOwnAgents()

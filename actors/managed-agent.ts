@@ -391,8 +391,11 @@ export class ManagedAgent {
   async #close(close: CloseRecord): Promise<undefined> {
     const { host, ownAgents } = this.#ports
     host.abort()
+    // Before anything else is waited for: what its agents found would start another run in a host that has none now.
+    const closing = ownAgents?.closeAll()
+    closing?.catch(() => {}) // it is awaited below
     if (this.#mailbox.assignment.requests.get(close.id) === 'pending') await this.#accept(close)
-    const report = (await ownAgents?.closeAll()) ?? nothingClosed
+    const report = (await closing) ?? nothingClosed
     this.#writer.startAnotherEnd() // whatever was to be written before: the close came first
     await this.#writer.insist(async () => ({
       kind: 'closed',
