@@ -27,23 +27,29 @@ export type Role =
   /** The session is an agent's, and this process is not that agent. */
   | { readonly role: 'bystander'; readonly why: string }
 
+const unsound = 'is damaged, or not a private file of ours. Set its mode to 600'
+
 export function roleOf(
   fs: MailboxFs,
   processes: Processes,
   root: RootPaths,
   session: string,
 ): Role {
-  const claim = readClaim(fs, sessionClaimPath(root, session))
+  const path = sessionClaimPath(root, session)
+  const claim = readClaim(fs, path)
   if (claim === 'absent') return { role: 'lead' }
   if (claim === 'unreadable')
-    return { role: 'bystander', why: 'It cannot be read whether this session belongs to an agent.' }
+    return {
+      role: 'bystander',
+      why: `It cannot be read whether this session belongs to an agent: ${path} ${unsound}, or remove it when no agent works in this session.`,
+    }
   const paths = generationPaths(ownerPaths(root, claim.owner).directory, claim.generation)
   const generation = readGeneration(fs, paths)
   if (generation === 'absent') return { role: 'lead' } // settled, or its start never came to be
   if (generation === 'unreadable')
     return {
       role: 'bystander',
-      why: 'The mailbox of the agent this session belongs to cannot be read.',
+      why: `The agent this session belongs to cannot be read: ${paths.file} ${unsound}, then open the session again.`,
     }
   const ready = readReady(fs, paths)
   const isIts =
