@@ -8,6 +8,6 @@ import { DroverSession } from './session.ts'
 export default function drover(pi: ExtensionAPI): void {
   const session = new DroverSession(pi, new HostGate(pi, systemClock))
   registerServeCommand(pi, systemClock, () => session.left)
-  pi.on('session_start', (_, ctx) => session.start(ctx))
+  pi.on('session_start', (event, ctx) => session.start(event, ctx))
   pi.on('session_shutdown', ({ reason }) => session.end(reason))
 }

@@ -274,3 +274,25 @@ describe('an agent that owns agents, over this host', () => {
     assert.deepEqual(bench.kinds, ['ack', 'result'])
   })
 })
+
+describe('what a person is told while a session opens', () => {
+  it('is said once, when the session is on the screen, and never when it is left before', async () => {
+    const { clock, pi, gate } = gateBench()
+    let said = 0
+    gate.whenShown(() => said++)
+    await clock.advance(1_000)
+    pi.say('resources_discover')
+    await clock.advance(499)
+    assert.equal(said, 0)
+    pi.say('resources_discover') // 0.73.1 opens a new RPC session twice
+    await clock.advance(1_000)
+    assert.equal(said, 1)
+
+    gate.whenShown(() => said++)
+    pi.say('resources_discover')
+    pi.say('session_shutdown')
+    assert.equal(clock.pending, 0)
+    await clock.advance(1_000)
+    assert.equal(said, 1)
+  })
+})

@@ -31,7 +31,7 @@ const afterCompactionMs = 1_000
 /** Added to a retry's back-off: a run that has not begun again by then is over, ms. */
 const retryMarginMs = 2_000
 
-/** After a session has opened, the prompt it was opened with goes first, ms. */
+/** After a session has opened, it is drawn, and the prompt it was opened with goes first, ms. */
 const openingMs = 500
 /** Other extensions may take so long to open it; the host says when they are ready, ms. */
 const openingHighestMs = 30_000
@@ -51,6 +51,8 @@ export class HostGate {
   readonly #holds = new Map<Hold, () => void>()
   readonly #idleListeners = new Set<() => void>()
   readonly #endListeners = new Set<(end: RunEnd) => void>()
+  readonly #shownListeners = new Set<() => void>()
+  #endOpening: () => void = () => {}
   #ctx: ExtensionContext | undefined
   #isRunning = false // from event to event: the host's own word changes before its events have all come
   #errorsInRow = 0
@@ -73,6 +75,8 @@ export class HostGate {
     })
     pi.on('resources_discover', () => {
       if (this.#holds.has('opening')) this.#hold('opening', openingMs)
+      this.#endOpening()
+      this.#endOpening = this.#clock.background(openingMs, () => this.#shown())
     })
     pi.on('message_end', (_, ctx) => this.#see(ctx))
     pi.on('session_shutdown', () => this.#forget())
@@ -168,6 +172,17 @@ export class HostGate {
     return () => this.#endListeners.delete(listener)
   }
 
+  /** Calls back once, when the session that opens is on the screen: what is said before, 0.73.1 wipes when it draws it. */
+  whenShown(listener: () => void): void {
+    this.#shownListeners.add(listener)
+  }
+
+  #shown(): void {
+    const listeners = [...this.#shownListeners]
+    this.#shownListeners.clear()
+    for (const listener of listeners) listener()
+  }
+
   #see(ctx: ExtensionContext): void {
     this.#ctx = ctx
     this.#notify()
@@ -230,8 +245,10 @@ export class HostGate {
   #forget(): void {
     for (const cancel of this.#holds.values()) cancel()
     this.#holds.clear()
+    this.#endOpening()
     this.#idleListeners.clear()
     this.#endListeners.clear()
+    this.#shownListeners.clear()
     this.#ctx = undefined
   }
 }

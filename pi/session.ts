@@ -2,12 +2,14 @@ import type {
   ExtensionAPI,
   ExtensionContext,
   SessionShutdownEvent,
+  SessionStartEvent,
 } from '@mariozechner/pi-coding-agent'
 import type { ManagedAgent, OwnAgents } from '../actors/index.ts'
 import { openManaged, openWorld, type Serving, type World } from './compose.ts'
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
 import { Delegation } from './lead/delegation.ts'
+import { leftBehind } from './left-behind.ts'
 import { ActivityLog } from './managed/activity.ts'
 import { registerAskOwnerTool } from './managed/ask-owner-tool.ts'
 import { boundErrorLog } from './managed/error-log.ts'
@@ -40,7 +42,7 @@ export class DroverSession {
     return agent === 'leave' ? undefined : agent
   }
 
-  async start(ctx: ExtensionContext): Promise<void> {
+  async start({ previousSessionFile }: SessionStartEvent, ctx: ExtensionContext): Promise<void> {
     this.#gate.see(ctx)
     const session = ctx.sessionManager.getSessionId()
     if (this.#session === session) return // 0.73.1 announces a new RPC session twice
@@ -50,11 +52,13 @@ export class DroverSession {
       const world = openWorld()
       this.#world = world
       const role = roleOf(world.fs, world.processes, world.root, session)
-      if (role.role === 'bystander') notify(ctx, role.why)
+      if (role.role === 'bystander') this.#tell(role.why)
       else if (role.role === 'lead') await this.#lead(world, ctx)
       else await this.#serve(world, ctx, role)
+      const left = previousSessionFile && (await leftBehind(world, previousSessionFile))
+      if (left) this.#tell(left)
     } catch (error) {
-      notify(ctx, `Drover cannot work here: ${(error as Error).message}`)
+      this.#tell(`Drover cannot work here: ${(error as Error).message}`)
     }
   }
 
@@ -72,6 +76,13 @@ export class DroverSession {
       this.#serving = undefined
       this.#session = undefined
     }
+  }
+
+  /** Tells the person, or the error output where there is none. */
+  #tell(text: string): void {
+    const { ctx } = this.#gate
+    if (ctx?.hasUI !== true) console.error(text)
+    else this.#gate.whenShown(() => this.#gate.ctx?.ui.notify(text, 'warning'))
   }
 
   async #lead(world: World, ctx: ExtensionContext): Promise<void> {
@@ -105,10 +116,4 @@ export class DroverSession {
     registerAgentTool(this.#pi, delegation, ctx)
     return delegation.ownAgents
   }
-}
-
-/** Tells the person, or the error output where there is none. */
-function notify(ctx: ExtensionContext, text: string): void {
-  if (ctx.hasUI) ctx.ui.notify(text, 'warning')
-  else console.error(text)
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { delivered, generations, hasRecord, processesIn } from '../demo/evidence.ts'
-import { type Sandbox, spawnPi } from '../demo/pi-process.ts'
+import type { Sandbox } from '../demo/pi-process.ts'
 import {
   agentCall,
   delegate,
   fact,
   mails,
+  printPi,
   runs,
   sandbox,
   settled,
@@ -203,15 +203,3 @@ describe('a result with real Pi processes', () => {
     await second.close()
   })
 })
-
-/** Opens Pi for one answer, as `pi -p` does. */
-async function printPi(
-  place: Sandbox,
-  args: readonly string[],
-): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr?: string }> {
-  const child = spawnPi(place, ['-p', ...args])
-  child.stdin.end() // what comes that way is part of its prompt
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)])
-  return { code, stdout, ...(code !== 0 && { stderr }) }
-}

@@ -3,37 +3,23 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, leftovers, processesIn, sessionFiles } from '../demo/evidence.ts'
-import type { PiProcess, Sandbox } from '../demo/pi-process.ts'
-import { type ProcessIdentity, systemProcesses } from '../mailbox/index.ts'
+import { systemProcesses } from '../mailbox/index.ts'
 import {
   agentCall,
+  answersTo,
   delegate,
   fact,
   mails,
+  placement,
   runs,
   sandbox,
   sessionFile,
   settled,
   startPi,
-  toolAnswers,
 } from './support.ts'
 
 const brokenAgent = join(import.meta.dirname, 'fixtures/broken-agent.ts')
 const abortRun = join(import.meta.dirname, 'fixtures/abort-run.ts')
-
-/** The process of the one living agent, as its mailbox has it. */
-function placement(place: Sandbox): ProcessIdentity | undefined {
-  const records = generations(place).flatMap((generation) => generation.records)
-  const placed = records.find(({ kind }) => kind === 'placed')
-  return (placed?.['placement'] as { process: ProcessIdentity } | undefined)?.process
-}
-
-async function answersTo(lead: PiProcess, prompt: string, count: number) {
-  const before = toolAnswers(lead).length
-  lead.prompt(prompt)
-  await fact(`the answers to ${prompt}`, () => toolAnswers(lead).length === before + count)
-  return toolAnswers(lead).slice(before)
-}
 
 describe('an agent with real Pi processes', () => {
   it('is lost when it is killed, and its close ends what it had started', async (t) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { delivered, generations, hasRecord } from '../demo/evidence.ts'
-import type { PiProcess } from '../demo/pi-process.ts'
 import {
   agentCall,
   delegate,
   fact,
   mails,
+  notices,
   runs,
   sandbox,
   settled,
@@ -14,13 +14,6 @@ import {
   startPi,
   toolAnswers,
 } from './support.ts'
-
-/** What a process told its person. */
-function notices(pi: PiProcess): string[] {
-  return pi.events
-    .filter((event) => event.type === 'extension_ui_request' && event['method'] === 'notify')
-    .map((event) => String(event['message']))
-}
 
 describe('what a process is', () => {
   it('is a parent where its definition allows children, and its result waits for theirs', async (t) => {
@@ -68,8 +61,8 @@ describe('what a process is', () => {
     })
     const session = String(answer?.details['pi_session_path'])
     const visitor = startPi(place, { session })
-    await visitor.request('get_state')
-    assert.match(notices(visitor).join(), /This session belongs to the agent scout/)
+    const told = await visitor.until(() => notices(visitor)[0])
+    assert.match(told, /This session belongs to the agent scout/)
     visitor.prompt('please start')
     await fact('the visitor was answered', () => runs(visitor) === 1)
     assert.match(JSON.stringify(visitor.events), /Tool agent not found/)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { generations, leftovers, processesIn } from '../demo/evidence.ts'
-import { type PiOptions, PiProcess, Sandbox } from '../demo/pi-process.ts'
+import { type PiOptions, PiProcess, Sandbox, spawnPi } from '../demo/pi-process.ts'
 import type { ScriptRule } from '../demo/scripted-model.ts'
+import type { ProcessIdentity } from '../mailbox/index.ts'
 
 /** A sandbox that ends with the test: whatever still runs in it is killed, then it is removed. */
 export function sandbox(t: TestContext, rules: readonly ScriptRule[]): Sandbox {
@@ -71,6 +73,12 @@ export function mails(pi: PiProcess): string[] {
     .map(({ content }) => content)
 }
 
+/** What a process told its person, in the order it came. */
+export const notices = (pi: PiProcess): string[] =>
+  pi.events
+    .filter((event) => event.type === 'extension_ui_request' && event['method'] === 'notify')
+    .map((event) => String(event['message']))
+
 /** The answers of the `agent` tool, in the order they came. */
 export function toolAnswers(
   pi: PiProcess,
@@ -90,6 +98,18 @@ export function toolAnswers(
     })
 }
 
+/** Prompts a lead, and waits for this many answers of the `agent` tool. */
+export async function answersTo(
+  lead: PiProcess,
+  prompt: string,
+  count: number = 1,
+): Promise<ReturnType<typeof toolAnswers>> {
+  const before = toolAnswers(lead).length
+  lead.prompt(prompt)
+  await fact(`the answers to ${prompt}`, () => toolAnswers(lead).length === before + count)
+  return toolAnswers(lead).slice(before)
+}
+
 interface AgentCall {
   readonly name: 'agent'
   readonly args: Record<string, unknown>
@@ -104,3 +124,22 @@ export const delegate = (
   task: string,
   more: Record<string, unknown> = {},
 ): AgentCall => agentCall({ action: 'delegate', definition, task, ...more })
+
+/** The process of the one living agent, as its mailbox has it. */
+export function placement(place: Sandbox): ProcessIdentity | undefined {
+  const records = generations(place).flatMap((generation) => generation.records)
+  const placed = records.find(({ kind }) => kind === 'placed')
+  return (placed?.['placement'] as { process: ProcessIdentity } | undefined)?.process
+}
+
+/** Opens Pi for one answer, as `pi -p` does. */
+export async function printPi(
+  place: Sandbox,
+  args: readonly string[],
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr?: string }> {
+  const child = spawnPi(place, ['-p', ...args])
+  child.stdin.end() // what comes that way is part of its prompt
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)])
+  return { code, stdout, ...(code !== 0 && { stderr }) }
+}
