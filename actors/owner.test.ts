@@ -361,15 +361,36 @@ describe('a lost agent', () => {
     assert.deepEqual(lead.world.machine.signals, [])
   })
 
-  it('is every agent of another boot', async () => {
+  it('is every agent of another boot, also where its pid and start time come again; a result of before is told once', async () => {
     const w = world()
     const first = await w.lead()
-    await first.delegate(hangs())
+    first.host.begin()
+    const { placement } = await first.delegate(hangs(), { label: 'idler' })
+    await first.delegate(completes(), { label: 'finisher' })
+    await first.delegate(hangs(), { label: 'asker' })
+    const { managed } = w.agent('asker')
+    assert.ok(managed)
+    await w.run(managed.ask({ text: 'which?' }))
+    await w.advance(2_000)
+    assert.deepEqual(await first.states(), {
+      asker: 'blocked',
+      finisher: 'settling',
+      idler: 'working',
+    })
     w.machine.reboot()
+    w.machine.spawn()
+    const innocent = w.machine.spawn()
+    assert.deepEqual({ ...innocent.identity, boot: first.process.identity.boot }, placement.process)
     const second = await w.lead()
-    await w.advance(0)
-    assert.deepEqual(await second.states(), { scout: 'lost' })
-    await second.close('scout')
+    await w.until(() => second.told.length > 0)
+    await w.until(async () => !('finisher' in (await second.states())))
+    assert.deepEqual(await second.states(), { asker: 'lost', idler: 'lost' })
+    for (const label of ['asker', 'idler'])
+      assert.deepEqual((await second.close(label)).closed, [label])
+    await w.advance(60_000)
+    assert.deepEqual(second.told, ['finisher'])
+    assert.ok(innocent.isAlive)
+    assert.deepEqual(w.machine.signals, [])
     assertNothingIsLeft(w)
   })
 

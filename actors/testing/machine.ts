@@ -18,6 +18,9 @@ export interface SentSignal {
   readonly by: VirtualProcess
 }
 
+/** Processes of a boot have the pids above it. */
+const firstPid = 100
+
 /** One computer: a disk, a clock, and a table of processes that can die at any moment. */
 export class Machine {
   readonly clock: VirtualClock = new VirtualClock()
@@ -28,7 +31,7 @@ export class Machine {
   #disk: MemoryFs
   #boot: number
   #ticks = 0
-  #lastPid = 100
+  #lastPid = firstPid
   readonly #living = new Map<number, VirtualProcess>()
   readonly #endListeners = new Set<(process: VirtualProcess) => void>()
 
@@ -67,11 +70,16 @@ export class Machine {
     return () => this.#endListeners.delete(listener)
   }
 
-  /** All processes end, and the machine comes up with this disk: what survived the power cut, or all of it. */
+  /**
+   * All processes end, and the machine comes up with this disk: what survived the power cut, or all of it. Pids and
+   * start times begin anew, as they do.
+   */
   reboot(disk: MemoryFs = this.#disk): void {
     for (const process of [...this.#living.values()]) process.end()
     this.#disk = disk
     this.#boot++
+    this.#ticks = 0
+    this.#lastPid = firstPid
   }
 
   process(pid: number): VirtualProcess | undefined {
