@@ -31,7 +31,7 @@ if (!hasWanted || !existsSync(node) || !existsSync(cli)) {
     cwd: cache,
   })
 }
-const every = ['contract', 'delivery', 'lifecycle', 'roles']
+const every = ['contract', 'delivery', 'lifecycle', 'recovery', 'roles']
 const files = isSmoke ? ['roles'] : only.length > 0 ? only : every
 run(process.execPath, ['scripts/test.mjs', 'e2e', ...files], {
   env: { ...process.env, DROVER_TEST_NODE: node, DROVER_TEST_PI: cli },
