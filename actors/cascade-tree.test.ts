@@ -150,6 +150,41 @@ describe('closing an agent with agents of its own', () => {
     assertNothingIsLeft(lead.world)
   })
 
+  for (const unseen of ['parent', 'scout-2'])
+    it(`tells a second close all of it where ${unseen} could not be closed by the first`, async () => {
+      const lead = await family([completes('kept'), hangs()], { isBusyOwner: true })
+      await lead.world.advance(5_000)
+      lead.world.agent('parent').process.end()
+      lead.process.fs.loseHints = true
+      const { stop } = lead.runner
+      lead.runner.stop = async (place) =>
+        place.generation.identity.label === unseen
+          ? { outcome: 'unproven', why: 'it cannot be seen from here' }
+          : stop.call(lead.runner, place)
+      const failure = await refusal(lead.world, lead.owner.close('parent'))
+      assert.equal(failure.category, 'rollback_failure')
+      lead.runner.stop = stop
+      const { closed, notClosed, kept } = await lead.close('parent')
+      assert.deepEqual([...closed].sort(), ['parent', 'scout', 'scout-2'])
+      assert.deepEqual([...notClosed], [])
+      assert.equal(kept.length, 1)
+      assertNothingIsLeft(lead.world)
+    })
+
+  it('tells all of it to each of two who close at once', async () => {
+    const lead = await family([completes('kept'), hangs()], { isBusyOwner: true })
+    await lead.world.advance(5_000)
+    const { owner } = lead
+    const reports = await lead.world.run(
+      Promise.all([owner.close('parent'), owner.close('parent')]),
+    )
+    for (const { closed, kept } of reports) {
+      assert.deepEqual([...closed].sort(), ['parent', 'scout', 'scout-2'])
+      assert.equal(kept.length, 1)
+    }
+    assertNothingIsLeft(lead.world)
+  })
+
   it('reaches grandchildren', async () => {
     const w = world()
     w.treeDepthMax = 3

@@ -120,6 +120,7 @@ export async function endAgent(
 ): Promise<CloseOutcome> {
   const { mailbox, owner } = edge
   const { label, generation, session } = mailbox.generation.identity
+  let report = nothingClosed
   try {
     const alive = await endProcess(ports, mailbox)
     if (alive !== undefined) return open(mailbox, alive)
@@ -128,17 +129,14 @@ export async function endAgent(
     if (conclusion !== undefined && result === 'stands')
       return { outcome: 'result', report: nothingClosed }
     const kept = result === 'kept' ? await keepResult(ports, mailbox) : []
-    const below = await closeBelow(ports, session)
-    const report = {
-      closed: [...(said?.closed ?? []), ...below.closed],
-      notClosed: below.notClosed,
-      kept: [...(said?.kept ?? []), ...below.kept, ...kept],
+    const own = {
+      closed: said?.closed ?? [],
+      notClosed: [],
+      kept: [...(said?.kept ?? []), ...kept],
     }
-    if (below.notClosed.length > 0) {
-      const why = `${below.notClosed.length} agent(s) below it are still open`
-      const notClosed = [...below.notClosed, { label, why }]
-      return { outcome: 'open', report: { ...report, notClosed } }
-    }
+    report = mergeReports([own, await closeBelow(ports, session)])
+    const below = report.notClosed.length
+    if (below > 0) return open(mailbox, `${below} agent(s) below it are still open`, report)
     const settled = settleGeneration(ports.fs, owner, generation)
     settled.catch(() => {}) // it is awaited below, unless looking fails first
     const late = lateStart(ports, edge)
@@ -148,7 +146,7 @@ export async function endAgent(
     removeEmptyOwner(ports, session)
     return { outcome: 'settled', report: { ...report, closed: [...report.closed, label] } }
   } catch (error) {
-    return open(mailbox, (error as Error).message)
+    return open(mailbox, (error as Error).message, report)
   }
 }
 
@@ -307,9 +305,15 @@ function labelsIn(fs: MailboxFs, owner: OwnerPaths): string[] {
   })
 }
 
-function open({ generation }: AgentMailbox, why: string): CloseOutcome {
+/** @param report what this attempt came to before it had to stop */
+function open(
+  { generation }: AgentMailbox,
+  why: string,
+  report: CloseReport = nothingClosed,
+): CloseOutcome {
   const { label } = generation.identity
-  return { outcome: 'open', report: { ...nothingClosed, notClosed: [{ label, why }] } }
+  const notClosed = [...report.notClosed, { label, why }]
+  return { outcome: 'open', report: { ...report, notClosed } }
 }
 
 export function mergeReports(reports: readonly CloseReport[]): CloseReport {
@@ -317,6 +321,15 @@ export function mergeReports(reports: readonly CloseReport[]): CloseReport {
     closed: reports.flatMap((report) => report.closed),
     notClosed: reports.flatMap((report) => report.notClosed),
     kept: reports.flatMap((report) => report.kept),
+  }
+}
+
+/** One report of several attempts at one close: all that was closed and kept, and what is open after the last one. */
+export function continued(earlier: CloseReport, latest: CloseReport): CloseReport {
+  return {
+    closed: [...new Set([...earlier.closed, ...latest.closed])],
+    notClosed: latest.notClosed,
+    kept: [...new Set([...earlier.kept, ...latest.kept])],
   }
 }
 

@@ -42,7 +42,8 @@ export class OwnedActor implements StartedActor {
   readonly #arm: () => () => void
   readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
   #disarm: (() => void) | undefined
-  #isSettled = false
+  /** What ending it came to; undefined as long as it is there. */
+  #settled: CloseReport | undefined
 
   constructor(
     ports: OwnedActorPorts,
@@ -106,10 +107,14 @@ export class OwnedActor implements StartedActor {
     this.#disarm = undefined
   }
 
-  update(facts: AgentFacts | 'settled'): void {
-    if (facts === 'settled') this.#isSettled = true
-    else this.facts = facts
+  update(facts: AgentFacts): void {
+    this.facts = facts
     for (const tell of this.#waiting) tell(facts)
+  }
+
+  settle(report: CloseReport): void {
+    this.#settled = report
+    for (const tell of this.#waiting) tell('settled')
   }
 
   /**
@@ -218,16 +223,17 @@ export class OwnedActor implements StartedActor {
   }
 
   async #askToClose(reason: CloseReason): Promise<CloseAnswer> {
-    const { label } = this
     const answer = await this.#ask({ type: 'close', reason })
-    const settled = { ...nothingClosed, closed: [label] }
-    return (answer as CloseAnswer | undefined) ?? { outcome: 'settled', report: settled }
+    if (answer !== undefined) return answer as CloseAnswer
+    // It settled before it came to this message, or in the look for it: all that this took is one report.
+    const report = this.#settled ?? { ...nothingClosed, closed: [this.label] }
+    return { outcome: 'settled', report }
   }
 
   /** @returns undefined where it settled by itself before it came to this message, or when it looked because of it */
   #ask(message: OwnedAgentMessage): Promise<OwnedAgentAnswer> {
     return this.#ref.ask(message, closeWaitMs).catch((error) => {
-      if (!this.#isSettled) throw error
+      if (this.#settled === undefined) throw error
       return undefined
     })
   }

@@ -23,7 +23,9 @@ import {
   type CascadePorts,
   type CloseReport,
   closeAgent,
+  continued,
   endAgent,
+  nothingClosed,
   waitForExit,
   whyOpen,
 } from './cascade.ts'
@@ -40,8 +42,10 @@ export interface OwnedAgentPorts extends CascadePorts {
   readonly recordBytesMax: number
   /** Takes all there is to tell the owner of a generation, each durable. */
   readonly offer: (generation: string, reports: readonly Report[]) => void
-  /** Told after every message: what is known of the agent now, or that it is no more. */
-  readonly changed: (generation: string, facts: AgentFacts | 'settled') => void
+  /** Told after every message: what is known of the agent now. */
+  readonly changed: (generation: string, facts: AgentFacts) => void
+  /** Told once, instead: it is no more. With the report of all attempts that led to it. */
+  readonly settled: (generation: string, report: CloseReport) => void
 }
 
 export type OwnedAgentMessage =
@@ -97,6 +101,8 @@ export class OwnedAgent {
   #isDelivered = false
   #isSettled = false
   #cleanupError: string | undefined
+  /** What all attempts at ending it came to. */
+  #report: CloseReport = nothingClosed
 
   private constructor(ports: OwnedAgentPorts, mailbox: AgentMailbox, outbox: Outbox<OwnerRecord>) {
     this.#ports = ports
@@ -122,7 +128,8 @@ export class OwnedAgent {
     if (this.#isSettled) return undefined
     const answer = await this.#react(message)
     const { generation } = this.#mailbox.generation.identity
-    this.#ports.changed(generation, this.#isSettled ? 'settled' : this.#facts())
+    if (this.#isSettled) this.#ports.settled(generation, this.#report)
+    else this.#ports.changed(generation, this.#facts())
     return answer
   }
 
@@ -150,7 +157,7 @@ export class OwnedAgent {
     await this.#refreshPresence()
     if ((await lookThrough(clock, this.#mailbox)) === 'gone') return this.#finish()
     const { conclusion, close } = this.#mailbox.assignment
-    this.#report()
+    this.#offer()
     if (this.#isDelivered) await this.#end()
     else if (conclusion !== undefined) return
     else if (close !== undefined) await this.#carryOut(close.reason)
@@ -158,7 +165,7 @@ export class OwnedAgent {
   }
 
   /** Offers what there is to tell now: a result, a question, or nothing any more. */
-  #report(): void {
+  #offer(): void {
     const { generation, assignment } = this.#mailbox
     const { conclusion } = assignment
     const ask = openQuestion({ assignment, presence: this.#presence })
@@ -171,10 +178,11 @@ export class OwnedAgent {
   /** It has been moved away, perhaps by an attempt that failed right after that: the rest may still be to do. */
   async #finish(): Promise<undefined> {
     const { fs, root, owner } = this.#ports
+    const { generation, label } = this.#mailbox.generation.identity
     try {
-      await settleGeneration(fs, owner, this.#mailbox.generation.identity.generation)
+      await settleGeneration(fs, owner, generation)
       finishSettled(fs, root, owner)
-      this.#isSettled = true
+      this.#note({ outcome: 'settled', report: { ...nothingClosed, closed: [label] } })
     } catch (error) {
       this.#cleanupError = (error as Error).message
     }
@@ -270,11 +278,11 @@ export class OwnedAgent {
   }
 
   async #carryOut(reason: CloseReason): Promise<CloseAnswer> {
-    const done = await closeAgent(this.#ports, this.#edge(), reason)
+    const { outcome, report } = await closeAgent(this.#ports, this.#edge(), reason)
     await this.#refreshPresence()
-    this.#report()
-    this.#note(done)
-    return done
+    this.#offer()
+    this.#note({ outcome, report })
+    return { outcome, report: this.#report }
   }
 
   async #end(): Promise<undefined> {
@@ -285,6 +293,7 @@ export class OwnedAgent {
   }
 
   #note({ outcome, report }: { readonly outcome: string; readonly report: CloseReport }): void {
+    this.#report = continued(this.#report, report)
     if (outcome === 'settled') this.#isSettled = true
     this.#cleanupError = outcome === 'open' ? whyOpen(report) : undefined
   }

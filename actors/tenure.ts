@@ -7,7 +7,7 @@ import {
   readGeneration,
   sweepStarting,
 } from '../mailbox/index.ts'
-import type { CascadePorts } from './cascade.ts'
+import type { CascadePorts, CloseReport } from './cascade.ts'
 import { Delivery } from './delivery.ts'
 import type { Observation } from './observation.ts'
 import { OwnedActor } from './owned-actor.ts'
@@ -214,17 +214,21 @@ export class Tenure<Launch> {
       lease: this.#lease,
       offer: (generation, reports) => this.#delivery.offer(generation, reports),
       changed: (generation, facts) => this.#changed(generation, facts),
+      settled: (generation, report) => this.#settled(generation, report),
     }
   }
 
-  #changed(name: string, facts: AgentFacts | 'settled'): void {
+  #changed(name: string, facts: AgentFacts): void {
+    this.#agents.get(name)?.update(facts)
+    this.#ports.changed()
+  }
+
+  #settled(name: string, report: CloseReport): void {
     const actor = this.#agents.get(name)
-    actor?.update(facts)
-    if (facts === 'settled') {
-      this.#agents.delete(name)
-      actor?.release()
-      void this.#system.stopActor(name)
-    }
+    actor?.settle(report)
+    this.#agents.delete(name)
+    actor?.release()
+    void this.#system.stopActor(name)
     this.#ports.changed()
   }
 }
