@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownerPaths, settleGeneration } from '../mailbox/index.ts'
-import { assertNothingIsLeft, hangs, type Lead, refusal, world } from './testing/index.ts'
+import {
+  assertNothingIsLeft,
+  hangs,
+  type Lead,
+  neverReady,
+  refusal,
+  world,
+} from './testing/index.ts'
 
 describe('an agent that settles while its owner turns to it', () => {
   it('is named as closed by a close whose own look settled it', async () => {
@@ -50,10 +57,47 @@ describe('an agent that settles while its owner turns to it', () => {
   })
 })
 
+describe('an agent whose actor is busy ending it', () => {
+  it('is shown with what its actor could not trust before, and with what nobody trusts now', async () => {
+    const lead = await leadOfOne({ isDeaf: true, ignoresTerm: true })
+    const { agent } = lead.world.agent('scout').order.paths
+    const untrusted = (name: string) =>
+      lead.world.disk.createSynced(`${agent}/${name}`, Buffer.from('{'))
+    const diagnostic = async () => (await lead.rows())[0]?.facts.diagnostic
+    await untrusted('7-ask-x.json')
+    const before = await diagnostic()
+    assert.match(before ?? '', /^1 untrusted file\(s\), last: 7-ask-x\.json/)
+    const closing = lead.owner.close('scout')
+    assert.equal(await diagnostic(), before)
+    assert.equal(await diagnostic(), before)
+    await lead.world.until(() => lead.world.machine.signals.length > 0)
+    await untrusted('8-ask-y.json')
+    assert.match((await diagnostic()) ?? '', /7-ask-x\.json.*; 1 untrusted.* 8-ask-y\.json/)
+    await lead.world.run(closing)
+    assertNothingIsLeft(lead.world)
+  })
+
+  it('is seen alive where its owner put it, though that could not be recorded', async () => {
+    const lead = await world().lead()
+    const { fs } = lead.process
+    const link = fs.link.bind(fs)
+    fs.link = (from, to) => {
+      if (to.includes('-placed-')) throw new Error('no room')
+      return link(from, to)
+    }
+    const starting = lead.start(neverReady([], { ignoresTerm: true }))
+    const failing = assert.rejects(starting, /did not start/)
+    await lead.world.until(() => lead.world.machine.signals.length > 0)
+    assert.deepEqual(await lead.states(), { scout: 'settling' })
+    await lead.world.run(failing)
+    assertNothingIsLeft(lead.world)
+  })
+})
+
 /** A lead with one agent at work, who hears of nothing unless it looks. */
-async function leadOfOne(): Promise<Lead> {
+async function leadOfOne(twist: Parameters<typeof hangs>[0] = {}): Promise<Lead> {
   const lead = await world().lead()
-  await lead.delegate(hangs())
+  await lead.delegate(hangs(twist))
   lead.process.fs.loseHints = true
   return lead
 }

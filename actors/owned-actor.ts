@@ -42,6 +42,10 @@ export class OwnedActor implements StartedActor {
   readonly #arm: () => () => void
   readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
   #disarm: (() => void) | undefined
+  /** Where it was put here: known even if it could not be recorded. */
+  #placement: Placement | undefined
+  /** What its actor last said could not be trusted: files it has put aside are not found again. */
+  #diagnostic: string | undefined
   /** What ending it came to; undefined as long as it is there. */
   #settled: CloseReport | undefined
 
@@ -83,14 +87,17 @@ export class OwnedActor implements StartedActor {
   }
 
   #lookPastActor(): void {
-    const seen = surveyed(this.#ports, this.#paths, this.facts.generation)
+    const seen = surveyed(this.#ports, this.#paths, this.facts.generation, this.#placement)
     if (seen === undefined) return // it is being settled, and its actor says so
     const { presence, delivered, cleanupError } = this.facts
+    const diagnostics = new Set([this.#diagnostic, seen.facts.diagnostic])
+    diagnostics.delete(undefined)
     this.facts = {
       ...seen.facts,
       // What was proven gone stays gone: a generation is one process life.
       presence: presence === 'lost' ? presence : seen.facts.presence,
       delivered,
+      ...(diagnostics.size > 0 && { diagnostic: [...diagnostics].join('; ') }),
       ...(cleanupError !== undefined && { cleanupError }),
     }
   }
@@ -109,6 +116,7 @@ export class OwnedActor implements StartedActor {
 
   update(facts: AgentFacts): void {
     this.facts = facts
+    this.#diagnostic = facts.diagnostic
     for (const tell of this.#waiting) tell(facts)
   }
 
@@ -153,6 +161,7 @@ export class OwnedActor implements StartedActor {
   }
 
   async placed(placement: Placement): Promise<void> {
+    this.#placement = placement
     const answer = await this.#ref.ask({ type: 'placed', placement }, closeWaitMs)
     if (answer !== undefined && 'error' in answer) throw answer.error
     this.tell({ type: 'look' })

@@ -6,6 +6,7 @@ import {
   type MailboxFs,
   type OwnerPaths,
   ownNames,
+  type Placement,
   type Processes,
   readActivity,
   readGeneration,
@@ -29,13 +30,19 @@ export async function survey(ports: SurveyPorts, owner: OwnerPaths): Promise<rea
   })
 }
 
-/** One of them; undefined once it is settled. */
+/**
+ * One of them; undefined once it is settled.
+ *
+ * @param placedHere where this very process has put it, should no record say so
+ */
 export function surveyed(
   { fs, ids, processes }: SurveyPorts,
   paths: GenerationPaths,
   generation: GenerationFile,
+  placedHere?: Placement,
 ): Row | undefined {
   const mailbox = new AgentMailbox(fs, ids, paths, generation, 'leave')
+  if (placedHere !== undefined) mailbox.place(placedHere)
   let state = mailbox.look()
   while (state === 'more') state = mailbox.look()
   if (state === 'gone') return undefined
