@@ -14,6 +14,7 @@ import {
   ownerHostConformance,
   type RunnerHarness,
   runnerConformance,
+  shellCommand,
   World,
 } from './testing/index.ts'
 
@@ -32,6 +33,7 @@ runnerConformance('fake', async (): Promise<RunnerHarness<Fate>> => {
   let started = 0
   return {
     runner,
+    command: shellCommand,
     order(conduct) {
       const generation = aGeneration(`agent-${++started}`, {
         identity: anIdentity(`agent-${started}`),

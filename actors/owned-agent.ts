@@ -10,7 +10,6 @@ import {
   type OwnerRecord,
   type PlacedRecord,
   type Placement,
-  type ProcessIdentity,
   protocol,
   type ReplyRecord,
   readActivity,
@@ -29,7 +28,7 @@ import {
   waitForExit,
   whyOpen,
 } from './cascade.ts'
-import type { AgentPlace, Capture, Presence, Report } from './ports.ts'
+import type { AgentPlace, AgentProcess, Capture, Presence, Report } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
 import { type Action, type ActionRefusal, type AgentFacts, mayDo, openQuestion } from './row.ts'
 
@@ -77,7 +76,7 @@ export interface Refused {
 export interface Inspection {
   readonly facts: AgentFacts
   readonly capture: Capture
-  readonly processes: readonly ProcessIdentity[]
+  readonly processes: readonly AgentProcess[]
 }
 
 /** What became of a `close`. */

@@ -37,6 +37,12 @@ export interface Capture {
   readonly truncated: boolean
 }
 
+/** One process of an agent. */
+export interface AgentProcess extends ProcessIdentity {
+  /** What it runs, as it states itself: advice, of any length, with any character in it. Absent where it cannot be told. */
+  readonly command?: string
+}
+
 export type Stopped =
   | { readonly outcome: 'gone'; readonly ended: readonly ProcessIdentity[] }
   | { readonly outcome: 'unproven'; readonly why: string }
@@ -56,8 +62,8 @@ export interface AgentRunner<Launch = unknown> {
   start(order: StartOrder<Launch>): Promise<Placement>
   observe(place: AgentPlace): Promise<Presence>
   capture(place: Omit<AgentPlace, 'placement'>): Promise<Capture>
-  /** The agent's process and those below it. */
-  processes(place: AgentPlace): Promise<readonly ProcessIdentity[]>
+  /** The agent's process and those below it, with what each runs. */
+  processes(place: AgentPlace): Promise<readonly AgentProcess[]>
   /** Shows the agent to the person, where there is something to show. */
   focus(place: AgentPlace): Promise<'focused' | 'unsupported'>
   /**

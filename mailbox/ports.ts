@@ -93,6 +93,11 @@ export interface Processes {
    * value of its variable, and all below them.
    */
   descendants(process: ProcessIdentity, mark?: Mark): readonly ProcessIdentity[]
+  /**
+   * The command a process runs now, its arguments after one another: the beginning, as the process itself states it,
+   * so advice only. Undefined where it cannot be told, or is not proven to be of that very process.
+   */
+  command(process: ProcessIdentity): string | undefined
   /** The living processes of ours that were started with this variable in their environment. */
   marked(mark: Mark): readonly ProcessIdentity[]
   /** Verifies the identity, then signals. Nothing is sent unless it is proven to be that very process. */

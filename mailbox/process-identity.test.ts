@@ -275,6 +275,30 @@ describe('the descendants of a process', () => {
   }
 })
 
+describe('the command of a process', () => {
+  it('is what it runs, its arguments after one another', { skip: linuxOnly }, async () => {
+    const { identity, end } = start('node', ['-e', 'setInterval(() => {}, 1e3)\n', 'a b'])
+    const command = 'node -e setInterval(() => {}, 1e3)\n a b'
+    await until(() => processes.command(identity) === command, 'it runs that')
+    await end()
+    assert.equal(processes.command(identity), undefined)
+  })
+
+  it('is its beginning where it is long', { skip: linuxOnly }, async () => {
+    const { identity, end } = start('node', ['-e', 'setInterval(() => {}, 1e3)', 'x'.repeat(9_999)])
+    await until(() => processes.command(identity)?.startsWith('node -e') === true, 'it runs that')
+    assert.equal(processes.command(identity)?.length, 4_096)
+    await end()
+  })
+
+  it('is never that of another process, nor of one that ended or is elsewhere', async () => {
+    const { identity, end } = sleeper()
+    for (const other of [{ started: '0' }, { namespace: 'pid:[1]' }, { host: 'x' }, { boot: 'x' }])
+      assert.equal(processes.command({ ...identity, ...other }), undefined)
+    await end()
+  })
+})
+
 describe('marked processes', () => {
   it('are those that were started with that very variable', { skip: linuxOnly }, async () => {
     const mark = `mark-${process.pid}`

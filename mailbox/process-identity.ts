@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { MailboxError } from './errors.ts'
 import type { Processes, ProcessIdentity, ProcessPresence } from './ports.ts'
@@ -14,7 +14,12 @@ interface ProcessTable {
   pids(): readonly number[]
   /** The environment a process was started with; undefined where it cannot be read. */
   environment(pid: number): string | undefined
+  /** The beginning of the arguments it runs with; undefined where they cannot be read. */
+  command(pid: number): string | undefined
 }
+
+/** Read of one command, bytes: some run to megabytes. */
+const commandBytesMax = 4_096
 
 /**
  * The process table of this machine.
@@ -78,6 +83,12 @@ function processesOf(table: ProcessTable): Processes {
         for (const [child, parent] of parents)
           if (parent === pid && !below.includes(child) && !isAnothers(child)) below.push(child)
       return below.slice(1).flatMap((pid) => identify(pid) ?? [])
+    },
+    command(wanted) {
+      if (presence(wanted) !== 'live') return undefined
+      const command = table.command(wanted.pid)
+      // Its pid may have gone to another process meanwhile, whose command this would be.
+      return presence(wanted) === 'live' ? command : undefined
     },
     marked({ variable, value }) {
       const mark = `${variable}=${value}`
@@ -143,6 +154,24 @@ function linuxTable(): ProcessTable {
         return undefined
       }
     },
+    command(pid) {
+      try {
+        const args = readBeginning(`/proc/${pid}/cmdline`, commandBytesMax)
+        return args.replace(/\0+$/, '').replaceAll('\0', ' ') || undefined // a zombie and the kernel's own have none
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+function readBeginning(path: string, bytesMax: number): string {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(bytesMax)
+    return bytes.toString('utf8', 0, readSync(file, bytes))
+  } finally {
+    closeSync(file)
   }
 }
 
@@ -179,5 +208,6 @@ function macTable(): ProcessTable {
     },
     pids: () => run('/bin/ps', ['-axo', 'pid=']).trim().split(/\s+/).map(Number),
     environment: () => undefined, // `ps` prints it between the arguments, where it proves nothing
+    command: () => undefined, // one `ps` more for each process would be as slow as all the rest of a look
   }
 }

@@ -7,6 +7,8 @@ export interface SpawnOptions {
   readonly parent?: VirtualProcess
   readonly env?: Readonly<Record<string, string>>
   readonly ignoresTerm?: boolean
+  /** What it runs; cannot be told if left out. */
+  readonly command?: string
   /** A pid that had another process before. */
   readonly pid?: number
 }
@@ -112,6 +114,7 @@ export class VirtualProcess {
   readonly identity: ProcessIdentity
   readonly env: Readonly<Record<string, string>>
   readonly ignoresTerm: boolean
+  readonly command: string | undefined
   readonly fs: MemoryFs
   readonly clock: ClockFace
   /** The clock of the host it runs in, so that timers of ours can be told from the host's. */
@@ -127,6 +130,7 @@ export class VirtualProcess {
     this.identity = identity
     this.env = options.env ?? {}
     this.ignoresTerm = options.ignoresTerm ?? false
+    this.command = options.command
     this.#parent = options.parent
     this.fs = machine.disk.peer()
     this.#countWatches(this.fs)
@@ -211,6 +215,8 @@ function processesOf(machine: Machine, self: VirtualProcess): Processes {
         )
       return below.slice(1).map(({ identity }) => identity)
     },
+    command: (wanted) =>
+      machine.presence(wanted) === 'live' ? machine.process(wanted.pid)?.command : undefined,
     marked: ({ variable, value }) =>
       machine.living
         .filter((process) => process !== self && process.env[variable] === value)

@@ -9,6 +9,8 @@ export type Conduct = 'waits' | 'chatty' | 'ignores-term' | 'with-commands' | 'c
 /** One runner, and a world to run it in. */
 export interface RunnerHarness<Launch> {
   readonly runner: AgentRunner<Launch>
+  /** What an agent `with-commands` runs; undefined where this platform cannot tell what a process runs. */
+  readonly command: string | undefined
   /** An order for a new agent of its own generation. */
   order(conduct: Conduct): StartOrder<Launch>
   /** Ends a process from outside, as a person does. */
@@ -71,6 +73,16 @@ export function runnerConformance<Launch>(
       await harness.until(async () => (await runner.processes(place)).length > 1)
       await harness.run(runner.stop(place))
       assert.deepEqual(await runner.processes(place), [])
+    })
+
+    test('says what an agent runs, as far as that can be told', async (harness) => {
+      const { runner, command } = harness
+      const place = await start(harness, 'with-commands')
+      const below = async () =>
+        (await runner.processes(place)).filter(({ pid }) => pid !== place.placement.process?.pid)
+      await harness.until(async () => (await below()).some((each) => each.command === command))
+      if (command === undefined)
+        for (const each of await below()) assert.ok(!('command' in each), 'absent, not undefined')
     })
 
     test('calls an agent lost whose process has ended, and nothing else', async (harness) => {

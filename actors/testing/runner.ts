@@ -1,6 +1,7 @@
 import { limits, type Placement, type ProcessIdentity } from '../../mailbox/index.ts'
 import {
   type AgentPlace,
+  type AgentProcess,
   type AgentRunner,
   type Capture,
   type Presence,
@@ -13,6 +14,9 @@ import type { Machine, VirtualProcess } from './machine.ts'
 
 /** Marks an agent's process, so that it can be found. */
 export const generationVariable = 'DROVER_AGENT'
+
+/** What the commands of its agents are. */
+export const shellCommand = 'sleep 999'
 
 /** What a runner needs of the world it starts agents in. */
 export interface Stage {
@@ -47,9 +51,12 @@ export class FakeRunner implements AgentRunner<Fate> {
     if (launch.start === 'cannot-start') throw new Error(`it could not be started: ${launch.says}`)
     const env = { [generationVariable]: generation.identity.generation, RUNNER: this.name }
     const ignoresTerm = launch.ignoresTerm ?? false
-    const child = this.#stage.machine.spawn({ parent: this.#process, env, ignoresTerm })
-    for (let command = 0; command < (launch.commands ?? 0); command++)
-      this.#stage.machine.spawn({ parent: child, env })
+    const child = this.#stage.machine.spawn({
+      ...{ parent: this.#process, env, ignoresTerm },
+      command: 'pi',
+    })
+    for (let count = 0; count < (launch.commands ?? 0); count++)
+      this.#stage.machine.spawn({ parent: child, env, command: shellCommand })
     this.#stage.play(child, order)
     return { runner: this.name, process: child.identity }
   }
@@ -64,7 +71,15 @@ export class FakeRunner implements AgentRunner<Fate> {
     return tail(screen.slice(-limits.captureLinesMax))
   }
 
-  async processes({ placement, generation }: AgentPlace): Promise<readonly ProcessIdentity[]> {
+  async processes(place: AgentPlace): Promise<readonly AgentProcess[]> {
+    const { processes } = this.#process
+    return this.#identities(place).map((process) => {
+      const command = processes.command(process)
+      return { ...process, ...(command !== undefined && { command }) }
+    })
+  }
+
+  #identities({ placement, generation }: AgentPlace): readonly ProcessIdentity[] {
     const { process } = placement
     if (process === undefined) return []
     const { processes } = this.#process
@@ -88,7 +103,7 @@ export class FakeRunner implements AgentRunner<Fate> {
     const { processes } = this.#process
     if (processes.presence(process) === 'unknown')
       return { outcome: 'unproven', why: `process ${process.pid} belongs to another machine` }
-    const below = (await this.processes(place)).filter(({ pid }) => pid !== process.pid)
+    const below = this.#identities(place).filter(({ pid }) => pid !== process.pid)
     const ended: ProcessIdentity[] = []
     if (processes.signal(process, 'SIGTERM') === 'sent') ended.push(process)
     if (!(await this.#goneWithin(process, limits.stopGraceMs))) processes.signal(process, 'SIGKILL')

@@ -203,6 +203,7 @@ export class Machine {
       presence: ({ boot, pid }) =>
         boot === this.#boot ? (this.#fates.get(pid) ?? 'live') : 'gone',
       descendants: () => [],
+      command: () => undefined,
       marked: () => [],
       signal: () => 'unknown',
     }

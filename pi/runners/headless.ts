@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import {
   type AgentPlace,
+  type AgentProcess,
   type AgentRunner,
   type Capture,
   type Presence,
@@ -76,7 +77,14 @@ export class HeadlessRunner implements AgentRunner<Launch> {
     )
   }
 
-  async processes({ placement, generation }: AgentPlace): Promise<readonly ProcessIdentity[]> {
+  async processes(place: AgentPlace): Promise<readonly AgentProcess[]> {
+    return this.#identities(place).map((process) => {
+      const command = this.#processes.command(process)
+      return { ...process, ...(command !== undefined && { command }) }
+    })
+  }
+
+  #identities({ placement, generation }: AgentPlace): readonly ProcessIdentity[] {
     if (placement.process === undefined) return []
     const mark = { variable: generationVariable, value: generation.identity.generation }
     const isLive = this.#processes.presence(placement.process) === 'live'
@@ -102,7 +110,7 @@ export class HeadlessRunner implements AgentRunner<Launch> {
         why: `process ${process.pid} belongs to another machine or container`,
       }
     // Listed before it is ended: children of a killed process belong to nobody.
-    const below = (await this.processes(place)).filter(({ pid }) => pid !== process.pid)
+    const below = this.#identities(place).filter(({ pid }) => pid !== process.pid)
     const ended: ProcessIdentity[] = []
     if (this.#processes.signal(process, 'SIGTERM') === 'sent') ended.push(process)
     if (!(await this.#goneWithin(process, limits.stopGraceMs))) {
@@ -110,7 +118,7 @@ export class HeadlessRunner implements AgentRunner<Launch> {
       if (!(await this.#goneWithin(process, limits.stopGraceMs)))
         return { outcome: 'unproven', why: `process ${process.pid} did not end when killed` }
     }
-    for (const child of unique([...below, ...(await this.processes(place))])) {
+    for (const child of unique([...below, ...this.#identities(place)])) {
       if (this.#processes.signal(child, 'SIGKILL') === 'sent') ended.push(child)
       if (!(await this.#goneWithin(child, limits.stopGraceMs)))
         return {
