@@ -51,7 +51,7 @@ describe('drover', () => {
       session: 'the-agent',
       sessionFile: '/s/the-agent.jsonl',
       label: 'scout',
-      cwd: '/project',
+      cwd: '/pro\x1b[2Jject',
     }
     const record = { protocol, identity, at: 0 } as const
     await createGeneration(
@@ -74,6 +74,7 @@ describe('drover', () => {
     assert.match(stdout, /^session the-lead\n {2}scout +starting +scout {2}\/project\n$/)
     const [row] = JSON.parse(drover('ls', '--json').stdout)
     assert.equal(row.agent, 'scout')
+    assert.equal(row.cwd, identity.cwd, 'a terminal is spared what a program is told')
     assert.equal(row.active_request_id, 't'.repeat(26))
   })
 

@@ -17,6 +17,7 @@ import {
 } from '../mailbox/index.ts'
 import { build } from './launch.ts'
 import { listedAgent } from './lead/rows.ts'
+import { shownLine, shownText } from './shown.ts'
 
 const usage = `Usage: drover <command> [--json]
 
@@ -74,7 +75,7 @@ async function list(asJson: boolean): Promise<number> {
     rows = await everyRow()
   } catch (error) {
     if (!(error instanceof MailboxError)) throw error
-    console.error(error.message)
+    console.error(shownText(error.message))
     return failed
   }
   if (asJson)
@@ -108,13 +109,15 @@ function agentDirectory(): string {
 
 function lines(rows: readonly Row[]): string[] {
   const owners = [...new Set(rows.map(({ facts }) => facts.generation.identity.owner))]
-  return owners.flatMap((owner) => [
-    `session ${owner}`,
-    ...rows
-      .filter(({ facts }) => facts.generation.identity.owner === owner)
-      .map(
-        ({ agent, state, starting, facts }) =>
-          `  ${agent.padEnd(32)} ${(starting ? 'starting' : state).padEnd(9)} ${facts.generation.definition}  ${facts.generation.identity.cwd}`,
-      ),
-  ])
+  return owners
+    .flatMap((owner) => [
+      `session ${owner}`,
+      ...rows
+        .filter(({ facts }) => facts.generation.identity.owner === owner)
+        .map(
+          ({ agent, state, starting, facts }) =>
+            `  ${agent.padEnd(32)} ${(starting ? 'starting' : state).padEnd(9)} ${facts.generation.definition}  ${facts.generation.identity.cwd}`,
+        ),
+    ])
+    .map((line) => shownLine(line))
 }

@@ -113,6 +113,39 @@ describe('the message that brings results', () => {
   })
 })
 
+describe('what an agent wrote', () => {
+  const evil = '\x1b[2Ja\u202eb\rc'
+  const whole = { file: `/r/${evil}.md`, bytes: 9 }
+
+  it('is shown clean, whatever is in it, and told to programs as it is', () => {
+    const { content, details } = mailMessage([
+      {
+        generation: { ...generation, definition: evil },
+        conclusion: { ...result, text: evil, whole },
+      },
+    ])
+    assert.match(content, /^agent=scout-2 definition=ab c session=01a2 /)
+    assert.match(content, /\nab\nc\n\[cut here; the whole 9 bytes are in \/r\/ab c\.md\]/)
+    assert.equal(details.results[0]?.agentDefinition, evil)
+    const ask = {
+      ...{ kind: 'ask', id: 'a'.repeat(26), request: 'r'.repeat(26), text: evil },
+      files: [{ path: `/${evil}`, bytes: 3, text: '\x1b[m' }],
+    }
+    const question = mailMessage([{ generation, ask: ask as never }]).content
+    assert.match(question, /\nab\nc\n\n\[file \/ab c, 3 bytes\]\n/)
+    assert.ok(question.includes('\n\x1b[m\n'), 'a file travels whole')
+  })
+
+  it('of a failure is bounded', () => {
+    const message = 'x'.repeat(900_000)
+    const failed = { kind: 'failure', request: 'q'.repeat(26), code: 'agent_error', message }
+    const { content, details } = mailMessage([{ generation, conclusion: failed as never }])
+    assert.match(content, /x… \[cut here; 900000 characters in all\]\nNothing more comes/)
+    assert.ok(content.length < 5_000)
+    assert.equal(details.results[0]?.error?.message, message)
+  })
+})
+
 describe('the message that brings a question', () => {
   const asked = (text: string, files: AskRecord['files'] = []): string => {
     const ask = { kind: 'ask', id: 'a'.repeat(26), request: 'r'.repeat(26), text, files }

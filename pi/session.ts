@@ -14,6 +14,7 @@ import { ActivityLog } from './managed/activity.ts'
 import { registerAskOwnerTool } from './managed/ask-owner-tool.ts'
 import { boundErrorLog } from './managed/error-log.ts'
 import { type Role, roleOf } from './role.ts'
+import { shownText } from './shown.ts'
 
 type Managed = Extract<Role, { role: 'managed' }>
 
@@ -80,9 +81,9 @@ export class DroverSession {
 
   /** Tells the person, or the error output where there is none. */
   #tell(text: string): void {
-    const { ctx } = this.#gate
-    if (ctx?.hasUI !== true) console.error(text)
-    else this.#gate.whenShown(() => this.#gate.ctx?.ui.notify(text, 'warning'))
+    const shown = shownText(text)
+    if (this.#gate.ctx?.hasUI !== true) console.error(shown)
+    else this.#gate.whenShown(() => this.#gate.ctx?.ui.notify(shown, 'warning'))
   }
 
   async #lead(world: World, ctx: ExtensionContext): Promise<void> {

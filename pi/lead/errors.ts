@@ -1,5 +1,6 @@
 import { OperationError, type OperationFailure } from '../../actors/index.ts'
-import { MailboxError } from '../../mailbox/index.ts'
+import { limits, MailboxError } from '../../mailbox/index.ts'
+import { shownText } from '../shown.ts'
 
 /** A refusal of a request that is wrong in itself. */
 export function invalidRequest(
@@ -33,6 +34,9 @@ export function asFailure(error: unknown, operation: string): OperationFailure {
   }
 }
 
+/** Longest message of a failure shown, characters: the last words of an agent that did not start have room in it. */
+const messageCharsMax = limits.captureBytesMax + 4_096
+
 /** What a model is shown of a failure: what is wrong, and what it may do. */
 export function failureText({
   category,
@@ -40,6 +44,7 @@ export function failureText({
   nextAction,
   cleanupCause,
 }: OperationFailure): string {
-  const cleanup = cleanupCause === undefined ? '' : `\nNot cleaned up: ${cleanupCause}`
-  return `${category}: ${message}${cleanup}\nNext: ${nextAction}`
+  const what = shownText(message, messageCharsMax)
+  const cleanup = cleanupCause === undefined ? '' : `\nNot cleaned up: ${shownText(cleanupCause)}`
+  return `${category}: ${what}${cleanup}\nNext: ${shownText(nextAction)}`
 }

@@ -4,6 +4,7 @@ import type { Clock, Ids, MailboxFs } from '../../mailbox/index.ts'
 import { nearestProjectDirectory, real } from '../definitions/index.ts'
 import { hostTrust } from '../host.ts'
 import { readSettings, writeSettings } from '../settings.ts'
+import { shownLine } from '../shown.ts'
 
 /** A model waits while a person thinks; not for ever, ms. */
 const answerWaitMs = 120_000
@@ -57,7 +58,7 @@ export class ProjectTrust {
     const askedMs = this.#clock.monotonic()
     const answer = await ctx.ui.confirm(
       'Trust the agent definitions of this project?',
-      `${join(project, '.pi')} defines agents: what they are told and which tools they have. Your answer is kept.`,
+      `${shownLine(join(project, '.pi'))} defines agents: what they are told and which tools they have. Your answer is kept.`,
       { timeout: answerWaitMs },
     )
     if (this.#clock.monotonic() - askedMs >= answerWaitMs) return false // nobody answered: asked again next time

@@ -5,6 +5,7 @@ import { limits } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { askOwnerToolName } from '../launch.ts'
 import { readSettings } from '../settings.ts'
+import { shownText } from '../shown.ts'
 
 const parameters = Type.Object(
   {
@@ -70,7 +71,7 @@ export function registerAskOwnerTool(
         inlineBytesMax: settings.inlineAttachmentLimitBytes,
         recordBytesMax: limits.recordBytesDefault,
       })
-      if ('problem' in files) throw new Error(`${files.problem} ${files.next}`)
+      if ('problem' in files) throw new Error(shownText(`${files.problem} ${files.next}`))
       const asked = await agent()?.ask({ text: question, ...(files.length > 0 && { files }) })
       return answer(asked ?? { outcome: 'refused', why: 'this session serves no assignment' })
     },
@@ -80,7 +81,7 @@ export function registerAskOwnerTool(
 function answer(asked: AskAnswer) {
   if (asked.outcome === 'refused')
     throw new Error(
-      `The question was not asked: ${asked.why}. Go on by yourself, or end your turn.`,
+      `The question was not asked: ${shownText(asked.why)}. Go on by yourself, or end your turn.`,
     )
   return {
     content: [
