@@ -132,10 +132,11 @@ describe('a question with real Pi processes', () => {
 
 describe('an agent at work with real Pi processes', () => {
   it('takes a steer into account, and is inspected without noticing', async (t) => {
+    const digging = 'while [ ! -e dug ]; do sleep 0.1; done'
     const place = sandbox(t, [
       { when: 'please start', calls: [delegate('generalist', 'dig')] },
       { when: 'accepted', say: 'At work.' },
-      { when: 'dig', calls: [{ name: 'bash', args: { command: 'sleep 2' } }] },
+      { when: 'dig', calls: [{ name: 'bash', args: { command: digging } }] },
       {
         when: 'please steer',
         calls: [
@@ -160,10 +161,14 @@ describe('an agent at work with real Pi processes', () => {
       generations(place).some(({ path }) => activityIn(path).includes('bash')),
     )
     lead.prompt('please steer')
+    await fact('it is steered', () => toolAnswers(lead).length === 3)
+    place.write('dug', '')
     await fact('the result is told', () => delivered(file).length > 0)
     const inspected = toolAnswers(lead).find(({ details }) => details['action'] === 'inspect')
     assert.match(inspected?.text ?? '', /^agent=generalist session=\S+ pid=\d+/)
-    assert.match(inspected?.text ?? '', /bash/)
+    assert.match(inspected?.text ?? '', /\ntool bash /)
+    if (process.platform === 'linux')
+      assert.match(inspected?.text ?? '', /\nIt runs.*\n\d+ \S*sh -c while \[ ! -e dug \]/)
     assert.equal(inspected?.details['recent_output_truncated'], false)
     const steered = toolAnswers(lead).find(({ details }) => details['action'] === 'steer')
     assert.match(String(steered?.details['outcome']), /accepted|consumed/)

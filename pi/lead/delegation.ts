@@ -25,14 +25,9 @@ import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../hos
 import { agentToolName, askOwnerToolName, headlessLaunch, type Launch } from '../launch.ts'
 import { readSettings, type SettingsReading } from '../settings.ts'
 import { invalidRequest } from './errors.ts'
+import { type ListedDefinition, listedDefinitions } from './listed-definitions.ts'
 import { ProjectTrust } from './project-trust.ts'
 import { chooseWork, type DelegateRequest, type Standing } from './work.ts'
-
-/** A definition as `list` shows it. */
-export interface ListedDefinition {
-  readonly name: string
-  readonly [field: string]: unknown
-}
 
 export interface DefinitionList {
   readonly definitions: readonly ListedDefinition[]
@@ -125,14 +120,15 @@ export class Delegation {
       line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`,
     )
     return {
-      definitions: roster.definitions.map(listed),
+      definitions: listedDefinitions(roster.definitions),
       diagnostics: [...this.#settings(ctx, isTrusted).diagnostics, ...said],
     }
   }
 
   /** The same, as far as it is known without asking anybody: what a session is told when it starts. */
   snapshot(ctx: ExtensionContext): readonly ListedDefinition[] {
-    return this.#roster(ctx, this.#trust.known(ctx) ?? false).definitions.map(listed)
+    const { definitions } = this.#roster(ctx, this.#trust.known(ctx) ?? false)
+    return listedDefinitions(definitions)
   }
 
   now(): number {
@@ -330,32 +326,3 @@ export class Delegation {
 /** Tools of ours that an agent has whatever its definition limits. */
 const ownTools = ({ agents = [] }: Definition): readonly string[] =>
   agents.length === 0 ? [askOwnerToolName] : [askOwnerToolName, agentToolName]
-
-function listed(definition: Definition): ListedDefinition {
-  const {
-    name,
-    description,
-    source,
-    path,
-    model,
-    thinking,
-    tools,
-    skills,
-    agents,
-    enabled,
-    unavailable,
-  } = definition
-  return {
-    name,
-    ...(description !== undefined && { description }),
-    source,
-    path,
-    ...(model !== undefined && { model }),
-    ...(thinking !== undefined && { thinking }),
-    ...(tools !== undefined && { tools }),
-    ...(skills !== undefined && { skills }),
-    ...(agents !== undefined && { agents }),
-    enabled,
-    ...(unavailable !== undefined && { unavailable }),
-  }
-}
