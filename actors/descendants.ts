@@ -1,8 +1,8 @@
 import { limits, ownerPaths, type RootPaths } from '../mailbox/index.ts'
-import type { Row } from './row.ts'
+import { orphanActions, type Row } from './row.ts'
 import { type SurveyPorts, survey } from './survey.ts'
 
-/** An agent below a direct one. */
+/** An agent below a direct one. Its row offers what may be done with it from here. */
 export interface Descendant {
   readonly row: Row
   /** Label of its owner. */
@@ -13,7 +13,7 @@ export interface Descendant {
 /**
  * The agents below these, as their files tell it.
  *
- * @param isTop whether they are looked at from the top of their tree: only from there an orphan is anybody's to close
+ * @param isTop whether whoever looks acts for the top of their tree: only from there an orphan is anybody's to close
  */
 export async function descendantsOf(
   ports: SurveyPorts & { readonly root: RootPaths },
@@ -26,7 +26,10 @@ export async function descendantsOf(
     if (depth >= limits.treeDepthMax) continue
     const rows = byLabel(await survey(ports, ownerPaths(ports.root, identity.session)))
     const isOrphan = isTop && parent.state === 'lost'
-    found.push(...rows.map((row) => ({ row, parent: parent.agent, isOrphan })))
+    for (const row of rows) {
+      const actions = isOrphan ? orphanActions(row.facts) : []
+      found.push({ row: { ...row, actions }, parent: parent.agent, isOrphan })
+    }
     found.push(...(await descendantsOf(ports, rows, isTop)))
   }
   return found

@@ -225,7 +225,7 @@ export class OwnedAgent {
       const refused = this.#check('close')
       if (refused !== undefined) return refused
     }
-    return this.#carryOut(reason)
+    return this.#isDelivered ? this.#end() : this.#carryOut(reason)
   }
 
   #check(action: Action): Refused | undefined {
@@ -284,11 +284,13 @@ export class OwnedAgent {
     return { outcome, report: this.#report }
   }
 
-  async #end(): Promise<undefined> {
+  async #end(): Promise<CloseAnswer | undefined> {
     await waitForExit(this.#ports, this.#mailbox)
-    if (this.#ports.signal.aborted) return // whoever opens this session next finds it told, and ends it
-    this.#note(await endAgent(this.#ports, this.#edge(), 'delivered'))
+    if (this.#ports.signal.aborted) return undefined // whoever opens this session next finds it told, and ends it
+    const done = await endAgent(this.#ports, this.#edge(), 'delivered')
+    this.#note(done)
     await this.#refreshPresence()
+    return done
   }
 
   #note({ outcome, report }: { readonly outcome: string; readonly report: CloseReport }): void {

@@ -11,13 +11,20 @@ import {
   takeLease,
 } from '../mailbox/index.ts'
 import type { RequestOutcome } from './assignment.ts'
-import { type CloseReport, closeBelow, mergeReports } from './cascade.ts'
+import { type CloseReport, closeBelow, mergeReports, whyOpen } from './cascade.ts'
 import { byLabel, type Descendant, descendantsOf } from './descendants.ts'
 import { edgesBelow } from './edges.ts'
 import type { OwnedActor } from './owned-actor.ts'
 import type { Inspection, OwnerRequest } from './owned-agent.ts'
-import { type Hindrance, mayNotAct, noSuchAgent, tooDeep, tooManyAgents } from './refusals.ts'
-import { type AgentFacts, openQuestion, type Row, row } from './row.ts'
+import {
+  type Hindrance,
+  mayNotAct,
+  noSuchAgent,
+  orphanStays,
+  tooDeep,
+  tooManyAgents,
+} from './refusals.ts'
+import { type AgentFacts, mayCloseOrphan, openQuestion, type Row, row } from './row.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
 import { survey } from './survey.ts'
 import { Tenure, type TenurePorts } from './tenure.ts'
@@ -156,9 +163,17 @@ export class Owner<Launch> {
     if (direct !== undefined) return direct.close()
     const orphan = (await this.below()).find(({ row, isOrphan }) => isOrphan && row.agent === label)
     if (orphan === undefined) return (await this.#find('close', label)).close()
-    const { identity } = orphan.row.facts.generation
+    return this.#closeOrphan(orphan.row.facts)
+  }
+
+  async #closeOrphan(facts: AgentFacts): Promise<CloseReport> {
+    const verdict = mayCloseOrphan(facts)
+    if (verdict !== true) throw orphanStays(facts, verdict)
+    const { identity } = facts.generation
     const ports = { ...this.#ports, signal: this.#abort.signal }
-    return closeBelow(ports, identity.owner, identity.generation)
+    const report = await closeBelow(ports, identity.owner, identity.generation)
+    if (report.notClosed.length > 0) throw orphanStays(facts, whyOpen(report))
+    return report
   }
 
   /**
@@ -166,7 +181,8 @@ export class Owner<Launch> {
    * is proven gone, an orphan, may be closed from the top of the tree.
    */
   async below(): Promise<readonly Descendant[]> {
-    return descendantsOf(this.#ports, await this.rows(), this.#ports.depth === 0)
+    const isTop = this.#ports.depth === 0 && this.role === 'acting'
+    return descendantsOf(this.#ports, await this.rows(), isTop)
   }
 
   /**

@@ -1,4 +1,5 @@
 import { OperationError } from './operation-error.ts'
+import type { ActionRefusal, AgentFacts } from './row.ts'
 
 /** Why a process may only look at the agents of a session. */
 export type Hindrance = 'elsewhere' | 'unreadable' | 'failed' | 'stopped'
@@ -58,6 +59,24 @@ export function tooDeep(treeDepthMax: number): OperationError {
     stage: 'validation',
     message: `An agent ${treeDepthMax} levels below its lead has no agents of its own.`,
     nextAction: 'Do this part yourself, or end your turn and say what is left to delegate.',
+    rollbackOccurred: false,
+  })
+}
+
+/** An orphan that may not be closed now, or that is still open after a close: why. */
+export function orphanStays(
+  { generation: { identity } }: AgentFacts,
+  why: ActionRefusal | string,
+): OperationError {
+  const isRefused = typeof why === 'object'
+  return new OperationError({
+    category: isRefused ? why.category : 'rollback_failure',
+    operation: 'close',
+    stage: isRefused ? 'preconditions' : 'close',
+    message: isRefused ? `${why.why}.` : `Not all is closed. ${why}.`,
+    nextAction: isRefused ? why.next : 'Close it again later.',
+    agent: identity.label,
+    generation: identity.generation,
     rollbackOccurred: false,
   })
 }

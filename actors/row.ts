@@ -164,5 +164,12 @@ export function mayDo(action: Action, facts: AgentFacts): true | ActionRefusal {
   return true
 }
 
+/** Whether an agent may be closed whose owner is gone: what it has not told lost its reader, and is no obstacle. */
+export const mayCloseOrphan: (facts: AgentFacts) => true | ActionRefusal = isProven
+
+export function orphanActions(facts: AgentFacts): readonly Action[] {
+  return mayCloseOrphan(facts) === true ? ['close'] : []
+}
+
 /** Every action, in the order it is offered. */
 const agentActions = Object.keys(needs) as readonly Action[]

@@ -21,7 +21,7 @@ export interface SurveyPorts {
   readonly processes: Processes
 }
 
-/** The agents of one owner as their files tell it: for whoever may only look. Changes nothing. */
+/** The agents of one owner as their files tell it: for whoever may only look. Offers and changes nothing. */
 export async function survey(ports: SurveyPorts, owner: OwnerPaths): Promise<readonly Row[]> {
   return ownNames(ports.fs, owner.directory).flatMap((name) => {
     const paths = generationPaths(owner.directory, name)
@@ -48,7 +48,7 @@ export function surveyed(
   if (state === 'gone') return undefined
   const { ready, assignment, diagnostic, placement } = mailbox
   const activity = readActivity(fs, paths)
-  return row({
+  const seen = row({
     generation,
     assignment,
     presence: presenceIn(processes, placement === 'contradictory' ? undefined : placement?.process),
@@ -57,4 +57,5 @@ export function surveyed(
     ...(activity && { activity }),
     ...(diagnostic !== undefined && { diagnostic }),
   })
+  return { ...seen, actions: [] }
 }

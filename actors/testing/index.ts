@@ -22,6 +22,7 @@ export { type OwnerHostHarness, ownerHostConformance } from './owner-host-confor
 export * from './records.ts'
 export { FakeRunner, generationVariable, type Stage, shellCommand } from './runner.ts'
 export { type Conduct, type RunnerHarness, runnerConformance } from './runner-conformance.ts'
+export { Scene, type SceneEvent, sceneFates } from './scene.ts'
 export { seed } from './seed.ts'
 export { FakeSessionFile } from './session-file.ts'
 export { fakeSession } from './session-store.ts'

@@ -11,6 +11,8 @@ export interface SpawnOptions {
   readonly command?: string
   /** A pid that had another process before. */
   readonly pid?: number
+  /** Another PID namespace, such as a container's: what lives in one proves nothing to the other. */
+  readonly namespace?: string
 }
 
 /** A signal that reached a process: always one whose identity had been verified. */
@@ -60,7 +62,8 @@ export class Machine {
   spawn(options: SpawnOptions = {}): VirtualProcess {
     const pid = options.pid ?? ++this.#lastPid
     const started = String(++this.#ticks)
-    const { host, boot, namespace } = this
+    const { host, boot } = this
+    const namespace = options.namespace ?? this.namespace
     const process = new VirtualProcess(this, { host, boot, namespace, pid, started }, options)
     this.#living.set(pid, process)
     return process
@@ -89,11 +92,11 @@ export class Machine {
     return found?.isAlive ? found : undefined
   }
 
-  /** What this machine's kernel proves about a process. */
-  presence(wanted: ProcessIdentity): ProcessPresence {
+  /** What this machine's kernel proves about a process to one in some namespace. */
+  presence(wanted: ProcessIdentity, namespace: string = this.namespace): ProcessPresence {
     if (wanted.host !== this.host) return 'unknown'
     if (wanted.boot !== this.boot) return 'gone'
-    if (wanted.namespace !== this.namespace) return 'unknown'
+    if (wanted.namespace !== namespace) return 'unknown'
     return this.process(wanted.pid)?.identity.started === wanted.started ? 'live' : 'gone'
   }
 
@@ -201,9 +204,9 @@ function processesOf(machine: Machine, self: VirtualProcess): Processes {
   return {
     self: () => self.identity,
     identify: (pid) => machine.process(pid)?.identity,
-    presence: (wanted) => machine.presence(wanted),
+    presence: (wanted) => machine.presence(wanted, self.identity.namespace),
     descendants(top, mark) {
-      if (machine.presence(top) !== 'live') return []
+      if (machine.presence(top, self.identity.namespace) !== 'live') return []
       const below = machine.living.filter(({ identity }) => identity.pid === top.pid)
       for (const parent of below)
         below.push(
@@ -223,7 +226,7 @@ function processesOf(machine: Machine, self: VirtualProcess): Processes {
         .map(({ identity }) => identity),
     signal(wanted, signal) {
       self.mustLive()
-      const presence = machine.presence(wanted)
+      const presence = machine.presence(wanted, self.identity.namespace)
       const target = machine.process(wanted.pid)
       if (presence !== 'live' || target === undefined)
         return presence === 'live' ? 'gone' : presence

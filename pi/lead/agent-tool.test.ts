@@ -165,7 +165,7 @@ describe('what the tool answers', () => {
     const agent = `\x1b[2Jevil\u202e${'x'.repeat(100_000)}`
     const { text, details } = await session.call({ action: 'close', agent })
     assert.match(text, /^target_not_found: There is no agent called evilxxx/)
-    assert.match(text, /characters in all\]\nNext: This session has no agents now\.$/)
+    assert.match(text, /characters in all\]\nNext: This session has no agents now\. /)
     assert.ok(text.length < 25_000)
     assert.ok('error' in details)
   })

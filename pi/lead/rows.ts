@@ -43,14 +43,13 @@ export function listedAgent(
   }
 }
 
-/** An agent of an agent: shown, and its owner's to act on; an orphan may be closed. */
+/** An agent of an agent: shown, and its owner's to act on; an orphan may be closed if it can be proven. */
 export function listedDescendant(
   { row, parent, isOrphan }: Descendant,
   now: number,
 ): Record<string, unknown> {
   return {
     ...listedAgent(row, now),
-    available_actions: isOrphan ? ['close'] : [],
     parent_label: parent,
     ...(isOrphan && { orphan: true }),
   }
