@@ -15,7 +15,7 @@ import {
 } from './testing/index.ts'
 
 /** Runs in all; `DROVER_RUNS` changes it. */
-const runs = Number(process.env['DROVER_RUNS'] ?? 120)
+const runs = Number(process.env['DROVER_RUNS'] ?? 80)
 const processes = 2
 
 const actions: readonly Action[] = ['steer', 'reply', 'inspect', 'close']
@@ -201,7 +201,7 @@ async function tryNext(
     tried.add(nameOf(sight, action))
     const isOffered = sight.offered.includes(action)
     const what = `${sight.situation}: ${action}, ${isOffered ? '' : 'not '}offered`
-    const before = scene.world.disk.snapshot()
+    const before = written(scene)
     const since = clock.nowMs
     const refused = await refusalOf(scene, sight, action)
     if (refused !== undefined) {
@@ -219,7 +219,7 @@ async function tryNext(
     }
     if (refused === undefined) return true
     if (hasWaited) return true
-    assert.deepEqual(scene.world.disk.snapshot(), before, `${what} changed something`)
+    assert.deepEqual(written(scene), before, `${what} changed something`)
   }
 }
 
@@ -233,6 +233,11 @@ function count(met: Map<string, number>, name: string): void {
 
 function nameOf({ window, agent }: Sight, action: Action): string {
   return `${window} ${agent} ${action}`
+}
+
+/** All files but leases: every look tries again to end what is half closed, and takes one for that. */
+function written({ world }: Scene): ReadonlyMap<string, unknown> {
+  return new Map([...world.disk.snapshot()].filter(([path]) => !/\/lease\/\d+$/.test(path)))
 }
 
 /** It had to wait for its turn, and when that came the agent was no longer what it had been. */
