@@ -12,6 +12,8 @@ import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
 export interface ScriptRule {
   /** Applies when the newest message contains all of these. */
   readonly when: string | readonly string[]
+  /** Applies only if the system prompt contains this. */
+  readonly system?: string
   readonly say?: string
   readonly calls?: readonly { readonly name: string; readonly args: Record<string, unknown> }[]
   /** The model call fails with this message. */
@@ -62,6 +64,7 @@ function ruleFor(
   const rule = script.find(
     (candidate) =>
       [candidate.when].flat().every((part) => newest.includes(part)) &&
+      (context.systemPrompt ?? '').includes(candidate.system ?? '') &&
       (used.get(candidate) ?? 0) < (candidate.times ?? Number.POSITIVE_INFINITY),
   )
   if (rule === undefined) return { when: '', say: 'Understood.' }

@@ -36,8 +36,19 @@ function define(...lines: string[]): Definition {
   return found
 }
 
-function flagsOf(lines: string[], ownTools: string[] = []): DefinitionFlags {
-  const flags = definitionFlags(define(...lines), host, ownTools)
+function flagsOf(
+  lines: string[],
+  ownTools: string[] = [],
+  parent?: Pick<Definition, 'name' | 'permission'>,
+  activeTools: readonly string[] = host.activeTools,
+): DefinitionFlags {
+  const own = define(...lines)
+  const flags = definitionFlags(
+    own,
+    { ...host, activeTools },
+    ownTools,
+    parent && { ...own, ...parent },
+  )
   assert.ok(!('problem' in flags), JSON.stringify(flags))
   return flags
 }
@@ -72,7 +83,56 @@ describe('a definition', () => {
       assert.deepEqual(flagsOf(lines).flags, flags)
     })
 
+  const permissions: readonly (readonly [string[], string[]])[] = [
+    [['permission: allow'], []],
+    [['permission: {bash: allow}'], []],
+    [['permission: ask'], ['--tools', 'read']],
+    [['permission: deny'], ['--tools', 'read']],
+    [['permission: {"*": deny, web: allow}'], ['--tools', 'read,web']],
+    [['permission: {bash: ask}'], ['--tools', 'read,edit,write,web']],
+    [['permission: {read: deny}'], ['--tools', 'bash,edit,write,web']],
+    [['permission: {bash: {"git *": allow, "*": ask}}'], ['--tools', 'read,edit,write,web']],
+    [
+      ['permission: ask', 'tools: [read, grep, find, ls, bash]'],
+      ['--tools', 'read,grep,find,ls'],
+    ],
+  ]
+  for (const [lines, flags] of permissions)
+    it(`with ${lines.join(' and ')} makes ${flags.join(' ') || 'no limit'}`, () => {
+      assert.deepEqual(flagsOf(lines).flags, flags)
+    })
+
+  it('gets of each tool the stricter of its own permission and that of its parent', () => {
+    const boss = { name: 'boss', permission: { bash: 'deny', web: 'ask', edit: 'allow' } } as const
+    const flags = flagsOf(['permission: {bash: allow, edit: ask, web: ask}'], ['ask_owner'], boss)
+    assert.deepEqual(flags.flags, ['--tools', 'read,write,ask_owner'])
+    assert.match(flags.systemPrompt, /bash \(permission deny of the definition boss\)/)
+    assert.match(flags.systemPrompt, /edit, web \(permission ask of the definition role\)/)
+    const plain = flagsOf([], [], { name: 'boss', permission: 'deny' })
+    assert.deepEqual(plain.flags, ['--tools', 'read'])
+    assert.match(
+      flagsOf([], [], { name: 'boss', permission: 'deny' }, ['read']).systemPrompt,
+      /bash, edit, write \(permission deny of the definition boss\)/,
+    )
+    const explicit = flagsOf(['permission: allow', 'tools: [bash, ls]'], [], {
+      name: 'boss',
+      permission: 'ask',
+    })
+    assert.deepEqual(explicit.flags, ['--tools', 'ls'])
+  })
+
+  it('says in the prompt which tools its permission withholds, and whom to ask', () => {
+    assert.equal(
+      flagsOf(['permission: ask']).systemPrompt,
+      'You are a role.\n\nTools withheld from you: bash, edit, write, web (permission ask of the definition role). Nobody sits before this session who could allow them. If you cannot do your task without them, put what you need to your owner with ask_owner.',
+    )
+    assert.equal(flagsOf(['permission: ask', 'tools: [read]']).systemPrompt, 'You are a role.')
+  })
+
   it('keeps the tools of ours whatever it limits', () => {
+    const denied = flagsOf(['permission: {"*": deny, agent: deny}'], ['agent'])
+    assert.deepEqual(denied.flags, ['--tools', 'read,agent'])
+    assert.doesNotMatch(denied.systemPrompt, /agent \(/)
     assert.deepEqual(flagsOf(['tools: [read]'], ['agent']).flags, ['--tools', 'read,agent'])
     assert.deepEqual(flagsOf(['noTools: true'], ['agent']).flags, ['--tools', 'agent'])
     assert.deepEqual(flagsOf([], ['agent']).flags, [])

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { builtinTools, type Definition, expandBody } from './definitions/index.ts'
+import { limitsTools, type Withheld, withheld, withheldText } from './permission.ts'
 
 /** What the host knows that a definition refers to. */
 export interface HostKnowledge {
@@ -35,41 +36,63 @@ export interface DefinitionProblem {
  * carried over is a problem.
  *
  * @param ownTools tools of ours that this agent has whatever its limits
+ * @param parent the definition of the agent that delegates, if an agent does: its permission binds its children
  */
 export function definitionFlags(
   definition: Definition,
   host: HostKnowledge,
   ownTools: readonly string[],
+  parent?: Definition,
 ): DefinitionFlags | DefinitionProblem {
   const body = expandBody(definition)
   if ('problem' in body) return body
   const skills = skillFlags(definition, host)
   if ('problem' in skills) return skills
   const context = contextOf(definition, host)
+  const tools = toolFlags(definition, parent, host, ownTools)
+  const why = tools.withheld.length === 0 ? [] : [withheldText(tools.withheld)]
   return {
-    systemPrompt: [body.text, ...context.texts].join('\n\n'),
+    systemPrompt: [body.text, ...why, ...context.texts].join('\n\n'),
     systemPromptMode: definition.systemPromptMode ?? 'append',
-    flags: [
-      ...toolFlags(definition, host, ownTools),
-      ...skills.flags,
-      ...extensionFlags(definition),
-      ...context.flags,
-    ],
+    flags: [...tools.flags, ...skills.flags, ...extensionFlags(definition), ...context.flags],
     inheritsExtensions: !isIsolated(definition),
   }
 }
 
 function toolFlags(
-  { tools, excludeTools = [], noTools, noBuiltinTools }: Definition,
+  definition: Definition,
+  parent: Definition | undefined,
   { activeTools }: HostKnowledge,
   ownTools: readonly string[],
-): string[] {
-  const isLimited = tools !== undefined || excludeTools.length > 0 || noTools || noBuiltinTools
-  if (!isLimited) return []
+): { readonly flags: string[]; readonly withheld: readonly Withheld[] } {
+  const { tools, excludeTools = [], noTools, noBuiltinTools } = definition
+  const permitting = parent === undefined ? [definition] : [definition, parent]
+  const isLimited =
+    tools !== undefined ||
+    excludeTools.length > 0 ||
+    noTools ||
+    noBuiltinTools ||
+    limitsTools(permitting)
+  if (!isLimited) return { flags: [], withheld: [] }
   const wanted = noTools ? [] : (tools ?? activeTools)
-  const excluded = new Set([...excludeTools, ...(noBuiltinTools ? builtinTools : [])])
-  const kept = [...new Set([...wanted.filter((name) => !excluded.has(name)), ...ownTools])]
-  return kept.length === 0 ? ['--no-tools'] : ['--tools', kept.join(',')]
+  const excluded = new Set([
+    ...excludeTools,
+    ...(noBuiltinTools ? builtinTools : []),
+    ...ownTools, // had whatever the limits
+  ])
+  // A parent from which a tool is withheld does not have it either; its child is told of it all the same.
+  const known = noTools ? [] : (tools ?? new Set([...activeTools, ...builtinTools]))
+  const taken = [...known].flatMap((name) =>
+    excluded.has(name) ? [] : (withheld(name, permitting) ?? []),
+  )
+  const kept = wanted.filter(
+    (name) => !excluded.has(name) && !taken.some(({ tool }) => tool === name),
+  )
+  const all = [...new Set([...kept, ...ownTools])]
+  return {
+    flags: all.length === 0 ? ['--no-tools'] : ['--tools', all.join(',')],
+    withheld: taken,
+  }
 }
 
 function skillFlags(

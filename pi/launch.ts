@@ -22,11 +22,6 @@ export const build: string = `${manifest.name}@${manifest.version}`
 /** The command an agent's process is started with: it waits there until the assignment is over. */
 export const serveCommand = 'drover-serve'
 
-/** The tool by which a session has agents. */
-export const agentToolName = 'agent'
-/** The tool by which an agent asks its owner. */
-export const askOwnerToolName = 'ask_owner'
-
 /** What of a definition and its lead decides how an agent's process is started. */
 export interface LaunchPlan extends DefinitionFlags {
   /** `provider/id`, with `:thinking` where a level was chosen. */

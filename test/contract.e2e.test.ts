@@ -198,6 +198,40 @@ describe('an agent at work with real Pi processes', () => {
   })
 })
 
+describe('a permission with real Pi processes', () => {
+  it('to ask takes the tool away, and the agent is told why and puts it to its owner', async (t) => {
+    const place = sandbox(t, [
+      { when: 'please start', calls: [agentCall({ action: 'list' }), delegate('mole', 'dig')] },
+      { when: 'accepted', say: 'At work.' },
+      { when: 'dig', calls: [{ name: 'bash', args: { command: 'true' } }] },
+      {
+        when: 'Tool bash not found',
+        system: '(permission ask of the definition mole)',
+        calls: [{ name: 'ask_owner', args: { question: 'Will you run true for me?' } }],
+      },
+      {
+        when: ['cannot go on', 'Will you run true'],
+        calls: [agentCall({ action: 'reply', agent: 'mole', message: 'It was run.' })],
+      },
+      { when: ['reply:', 'It was run.'], say: 'I go on without it.' },
+    ])
+    mkdirSync(join(place.agentDirectory, 'agents'))
+    writeFileSync(
+      join(place.agentDirectory, 'agents/mole.md'),
+      '---\ndescription: digs\npermission: ask\nthinking: off\n---\nYou dig.\n',
+    )
+    const { lead, file } = await started(place)
+    await fact('the result is told', () => delivered(file).length > 0)
+    await settled(place, [lead])
+    assert.match(mails(lead)[0] ?? '', /Will you run true for me\?/)
+    assert.match(mails(lead)[1] ?? '', /I go on without it\./)
+    const [list] = toolAnswers(lead)
+    const definitions = list?.details['agent_definitions'] as Record<string, unknown>[]
+    assert.equal(definitions.find(({ name }) => name === 'mole')?.['permission'], 'ask')
+    await lead.close()
+  })
+})
+
 describe('a saved session with real Pi processes', () => {
   it('is taken up again by a new agent with its history, definition and directory', async (t) => {
     const place = sandbox(t, [

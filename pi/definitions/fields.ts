@@ -15,6 +15,13 @@ export const builtinTools: readonly string[] = [
   'ls',
 ]
 
+/** What a permission may say, from the loosest to the strictest. */
+export const permissionWords = ['allow', 'ask', 'deny'] as const
+export type PermissionWord = (typeof permissionWords)[number]
+
+/** For all tools that can change things or run commands; or by tool, `*` being all of those that are not named. */
+export type Permission = PermissionWord | Readonly<Record<string, PermissionWord>>
+
 export type JsonValue =
   | null
   | boolean
@@ -46,8 +53,8 @@ export interface DefinitionFields {
   readonly agents?: readonly string[]
   readonly inheritProjectContext?: boolean
   readonly inheritGlobalContext?: boolean
+  readonly permission?: Permission
   /** Kept as written for those who know what they mean. */
-  readonly permission?: JsonValue
   readonly evidence?: JsonValue
   readonly output?: JsonValue
   readonly blocking?: JsonValue
@@ -68,6 +75,7 @@ export type ValueKind =
   | 'excluded tools'
   | 'definition names'
   | 'sources'
+  | 'permission'
   | 'opaque'
 
 export interface KeyRule {
@@ -106,7 +114,7 @@ export const keyTable: Readonly<Record<KeyName, KeyRule>> = {
   agents: { kind: 'definition names', unreadable: 'exclude', aliases: ['subagents'] },
   inheritProjectContext: { kind: 'switch', unreadable: 'ignore', aliases: [] },
   inheritGlobalContext: { kind: 'switch', unreadable: 'ignore', aliases: [] },
-  permission: { kind: 'opaque', unreadable: 'exclude', aliases: ['permissions'] },
+  permission: { kind: 'permission', unreadable: 'exclude', aliases: ['permissions'] },
   evidence: { kind: 'opaque', unreadable: 'ignore', aliases: [] },
   output: { kind: 'opaque', unreadable: 'ignore', aliases: [] },
   blocking: { kind: 'opaque', unreadable: 'ignore', aliases: [] },

@@ -10,6 +10,8 @@ export {
   type KeyName,
   type KeyRule,
   keyTable,
+  type Permission,
+  type PermissionWord,
   type ThinkingLevel,
   thinkingLevels,
   type ValueKind,

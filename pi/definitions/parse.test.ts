@@ -162,11 +162,31 @@ describe('typed values', () => {
   })
 
   it('keeps opaque values whole', () =>
-    assert.deepEqual(fields('permission: {bash: [ask, 1]}', 'blocking: true', 'output: a.md'), {
-      permission: { bash: ['ask', 1] },
+    assert.deepEqual(fields('evidence: {mode: [warn, 1]}', 'blocking: true', 'output: a.md'), {
+      evidence: { mode: ['warn', 1] },
       blocking: true,
       output: 'a.md',
     }))
+
+  const permissions: readonly (readonly [string, unknown])[] = [
+    ['ask', 'ask'],
+    ['{bash: deny, read: allow}', { bash: 'deny', read: 'allow' }],
+    ['{"*": ask, Bash: allow}', { '*': 'ask', bash: 'allow' }],
+    ['{bash: {"git *": allow, "rm *": deny, "*": ask}}', { bash: 'deny' }],
+    ['{bash: {"git *": allow}, Bash: ask}', { bash: 'ask' }],
+  ]
+  for (const [written, read] of permissions)
+    it(`reads permission: ${written}`, () =>
+      assert.deepEqual(fields(`permission: ${written}`).permission, read))
+
+  for (const written of ['', '{}', 'maybe', 'true', '[ask]', '{bash: 1}', '{"mcp *": ask}'].concat([
+    '{bash: {}}',
+    '{bash: {"*": maybe}}',
+    '{bash: {"*": {"*": ask}}}',
+    '{bash: [deny]}',
+  ]))
+    it(`excludes a definition whose permission is ${written || 'empty'}`, () =>
+      excludedAt(3, parse(matter('description: x', `permission: ${written}`))))
 
   it('turns a definition off when it cannot tell whether it is on', () => {
     for (const lines of [['enabled: flase'], ['enabled: true', 'enabled: false'], ['enabled:']])
@@ -179,8 +199,6 @@ describe('limits', () => {
   const limits = (Object.keys(keyTable) as KeyName[]).filter(
     (key) => keyTable[key].unreadable === 'exclude' && key !== 'name',
   )
-  const junk: Record<string, string> = { permission: '{a: [}' }
-
   it('are these', () =>
     assert.deepEqual(limits.sort(), [
       ...['agents', 'excludeTools', 'extensions', 'noBuiltinTools', 'noExtensions', 'noSkills'],
@@ -190,7 +208,7 @@ describe('limits', () => {
   for (const key of limits)
     for (const spelling of [key, key.toUpperCase(), ...keyTable[key].aliases]) {
       it(`excludes when ${spelling} cannot be read`, () => {
-        for (const value of [junk[key] ?? '{a: b}', '[a', '*gone', '"x'])
+        for (const value of ['{a: b}', '[a', '*gone', '"x'])
           excludedAt(3, parse(matter('description: x', `${spelling}: ${value}`)))
       })
       it(`excludes when ${spelling} says ${key} twice`, () => {
@@ -253,6 +271,7 @@ it('lists a role for another program as unavailable, and says how to move it', (
 
 it('knows every alias, in any mix of capitals, - and _', () => {
   const sample: Partial<Record<FieldName, string>> = {
+    permission: 'ask',
     thinking: 'low',
     systemPromptMode: 'replace',
   }

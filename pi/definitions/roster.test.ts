@@ -193,7 +193,7 @@ describe('overlay', () => {
     enabled: ['enabled: true', true],
     model: ['model: low', 'low'],
     tools: ['tools: read, ls', ['read', 'ls']],
-    permission: ['permission: {a: 1, b: 2}', { a: 1, b: 2 }],
+    permission: ['permission: {a: ask, b: deny}', { a: 'ask', b: 'deny' }],
     noTools: ['noTools: true', true],
   } as const
   const higher = {
@@ -201,7 +201,7 @@ describe('overlay', () => {
     enabled: ['enabled: false', false],
     model: ['model: high', 'high'],
     tools: ['tools: bash', ['bash']],
-    permission: ['permission: {a: 3}', { a: 3 }],
+    permission: ['permission: {a: allow}', { a: 'allow' }],
     noTools: ['noTools: false', false],
   } as const
 

@@ -1,6 +1,7 @@
 import { quoted } from './diagnostic.ts'
 import { builtinTools, type JsonValue, thinkingLevels, type ValueKind } from './fields.ts'
 import type { Entry } from './front-matter.ts'
+import { readPermission } from './permission.ts'
 
 /** A value; or nothing, as if the key were not there; or a problem. `note` tells the person how it was understood. */
 export type Reading =
@@ -51,6 +52,8 @@ export function readValue(kind: ValueKind, entry: Entry): Reading {
       return isNone(entry) ? none(entry) : readList(entry, definitionName)
     case 'sources':
       return readAllowed(entry, source)
+    case 'permission':
+      return readPermission(entry.value, toolName)
     case 'opaque':
       return readOpaque(entry)
   }

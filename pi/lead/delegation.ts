@@ -22,8 +22,9 @@ import {
   resolveDefinition,
 } from '../definitions/index.ts'
 import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../host.ts'
-import { agentToolName, askOwnerToolName, headlessLaunch, type Launch } from '../launch.ts'
+import { headlessLaunch, type Launch } from '../launch.ts'
 import { readSettings, type SettingsReading } from '../settings.ts'
+import { agentToolName, askOwnerToolName } from '../tool-names.ts'
 import { invalidRequest } from './errors.ts'
 import { type ListedDefinition, listedDefinitions } from './listed-definitions.ts'
 import { ProjectTrust } from './project-trust.ts'
@@ -259,7 +260,12 @@ export class Delegation {
         'Use a definition from the list, exactly as written.',
       )
     const { definition } = resolved
-    const flags = definitionFlags(definition, this.#knowledge(cwd), ownTools(definition))
+    const flags = definitionFlags(
+      definition,
+      this.#knowledge(cwd),
+      ownTools(definition),
+      this.#ownDefinition(this.#wholeRoster(ctx, trusted)),
+    )
     if ('problem' in flags)
       throw invalidRequest('delegate', flags.problem, 'Mend the definition, or use another one.')
     const model = this.#model(definition, ctx)
@@ -305,14 +311,9 @@ export class Delegation {
 
   /** What is allowed here: all of it for a lead; for an agent the enabled leaves its definition names. */
   #roster(ctx: ExtensionContext, projectTrusted: boolean): Roster {
-    const roster = readRoster({
-      agentDirectory: this.#world.agentDirectory,
-      cwd: ctx.cwd,
-      projectTrusted,
-    })
-    const { definition: own } = this.#standing
-    if (own === undefined) return roster
-    const allowed = roster.definitions.find(({ name }) => name === own)?.agents ?? []
+    const roster = this.#wholeRoster(ctx, projectTrusted)
+    if (this.#standing.definition === undefined) return roster
+    const allowed = this.#ownDefinition(roster)?.agents ?? []
     return {
       ...roster,
       definitions: roster.definitions.filter(
@@ -320,6 +321,15 @@ export class Delegation {
           enabled && agents.length === 0 && allowed.includes(name),
       ),
     }
+  }
+
+  #wholeRoster({ cwd }: ExtensionContext, projectTrusted: boolean): Roster {
+    return readRoster({ agentDirectory: this.#world.agentDirectory, cwd, projectTrusted })
+  }
+
+  /** What this session is an agent by; none for a lead. Without it nothing is allowed. */
+  #ownDefinition({ definitions }: Roster): Definition | undefined {
+    return definitions.find(({ name }) => name === this.#standing.definition)
   }
 }
 

@@ -28,7 +28,7 @@ export function listedDefinitions(definitions: readonly Definition[]): readonly 
 
 function listed(definition: Definition): ListedDefinition {
   const { name, description, source, path, model, thinking, enabled, unavailable } = definition
-  const { tools, skills, agents } = definition
+  const { tools, skills, agents, permission } = definition
   return {
     name,
     ...(description !== undefined && { description: shownLine(description, descriptionCharsMax) }),
@@ -39,6 +39,7 @@ function listed(definition: Definition): ListedDefinition {
     ...(tools !== undefined && { tools: fitting(tools) }),
     ...(skills !== undefined && { skills: fitting(skills) }),
     ...(agents !== undefined && { agents: fitting(agents) }),
+    ...(permission !== undefined && { permission }),
     enabled,
     ...(unavailable !== undefined && { unavailable }),
   }

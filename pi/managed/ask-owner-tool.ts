@@ -3,9 +3,9 @@ import { Type } from 'typebox'
 import type { AskAnswer, ManagedAgent } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
-import { askOwnerToolName } from '../launch.ts'
 import { readSettings } from '../settings.ts'
 import { shownText } from '../shown.ts'
+import { askOwnerToolName } from '../tool-names.ts'
 
 const parameters = Type.Object(
   {
