@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { OperationError } from './index.ts'
+import { type AgentFacts, fold, type OperationError } from './index.ts'
 import * as refusals from './refusals.ts'
+import { mayDo } from './row.ts'
+import { aGeneration } from './testing/index.ts'
 
 const hindrances: Readonly<Record<refusals.Hindrance, true>> = {
   elsewhere: true,
@@ -10,6 +12,15 @@ const hindrances: Readonly<Record<refusals.Hindrance, true>> = {
   stopped: true,
 }
 
+const unseen: AgentFacts = {
+  generation: aGeneration('orphan'),
+  assignment: fold([], []),
+  presence: 'unknown',
+  delivered: false,
+}
+const notNow = mayDo('close', unseen)
+assert.ok(notNow !== true)
+
 /** Every way in which an owner says no by itself. */
 const said: Readonly<Record<string, readonly OperationError[]>> = {
   mayNotAct: (Object.keys(hindrances) as refusals.Hindrance[]).map((hindrance) =>
@@ -17,6 +28,7 @@ const said: Readonly<Record<string, readonly OperationError[]>> = {
   ),
   tooManyAgents: [refusals.tooManyAgents(16)],
   tooDeep: [refusals.tooDeep(2)],
+  orphanStays: [refusals.orphanStays(unseen, notNow), refusals.orphanStays(unseen, 'busy')],
   noSuchAgent: [
     refusals.noSuchAgent('steer', 'scuot', []),
     refusals.noSuchAgent('steer', 'scuot', ['scout', 'reviewer']),
