@@ -147,11 +147,21 @@ const hasRoomForSteers: Check = ({ generation, assignment }) => {
       }
 }
 
+/** Its actor sees the close through before it answers anything else. */
+const isNotClosed: Check = ({ generation, assignment }) =>
+  assignment.phase === 'closing' || assignment.phase === 'closed'
+    ? {
+        category: 'agent_busy',
+        why: `${generation.identity.label} is being closed`,
+        next: 'List agents again: it is gone soon, or the list says why not.',
+      }
+    : true
+
 /** What each action needs, in the order it is told. Lists offer what passes; the action itself checks the same. */
 const needs: Readonly<Record<Action, readonly Check[]>> = {
   steer: [hasNoResult, isProven, isLive, isAtWork, asksNothing, hasRoomForSteers],
   reply: [hasNoResult, isProven, isLive, isAtWork, asks],
-  inspect: [isProven, isLive],
+  inspect: [isProven, isLive, isNotClosed],
   close: [hasNoResult, isProven],
 }
 
