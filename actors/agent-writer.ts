@@ -8,6 +8,7 @@ import {
   type Outbox,
   protocol,
   type Reserve,
+  type ResultError,
 } from '../mailbox/index.ts'
 
 /** Records of an agent differ in what follows the envelope. */
@@ -22,8 +23,8 @@ export interface AgentWriterPorts {
   readonly ids: Ids
   readonly reserve: Reserve
   readonly generation: GenerationFile
-  /** Says something for whoever looks into the process. */
-  readonly report: (line: string) => void
+  /** Told when the end of the assignment cannot be written, after each round of attempts. */
+  readonly onResultError: (error: ResultError) => void
 }
 
 /** Writes the records of one agent. */
@@ -32,6 +33,8 @@ export class AgentWriter {
   readonly #outbox: Outbox<AgentRecord>
   /** Of the record that ends the assignment: one, however often it has to be tried. */
   #endId: string | undefined
+  #attempts = 0
+  #triedFirst = 0
 
   constructor(ports: AgentWriterPorts, outbox: Outbox<AgentRecord>) {
     this.#ports = ports
@@ -41,17 +44,20 @@ export class AgentWriter {
   /** Another record ends the assignment than the one that was tried so far. */
   startAnotherEnd(): void {
     this.#endId = undefined
+    this.#attempts = 0
   }
 
   /**
    * Writes what ends the assignment. Trouble with the disk may pass, and a full one has a reserve. What cannot be
    * written now is tried again at the next look, under the same id: finished work is never given up.
    */
-  async insist(body: () => Promise<Body>): Promise<boolean> {
-    const { ids, clock, reserve, report } = this.#ports
+  async insist(status: ResultError['status'], body: () => Promise<Body>): Promise<boolean> {
+    const { ids, clock, reserve, onResultError } = this.#ports
     this.#endId ??= ids.next()
+    if (this.#attempts === 0) this.#triedFirst = clock.now()
     let why = ''
     for (let attempt = 1; attempt <= limits.resultAttemptsMax; attempt++) {
+      this.#attempts++
       try {
         const error = await this.#attempt(await body(), this.#endId)
         if (error === undefined) return true
@@ -63,7 +69,8 @@ export class AgentWriter {
       }
       await new Promise<void>((resolve) => clock.after(limits.resultRetryMs, resolve))
     }
-    report(`The end of the assignment cannot be written yet: ${why}`)
+    const cause = why.slice(0, limits.resultErrorCharsMax)
+    onResultError({ status, attempts: this.#attempts, cause, since: this.#triedFirst })
     return false
   }
 

@@ -42,6 +42,8 @@ export interface Assignment {
   readonly ask?: AskRecord
   readonly close?: CloseRecord
   readonly closed?: ClosedRecord
+  /** When the oldest request was written that is not answered yet, milliseconds since the epoch. Advice. */
+  readonly pendingSince?: number
   /** What became of every request, by its id. */
   readonly requests: ReadonlyMap<string, RequestOutcome>
 }
@@ -88,6 +90,7 @@ export function fold(
     else requests.set(id, 'pending')
   }
   const verdict = task && answers.get(task.id)
+  const waiting = owner.find(({ id }) => requests.get(id) === 'pending')
   const ask = openAsk(task, owner, effective, requests)
   return {
     phase: phaseOf(),
@@ -98,6 +101,7 @@ export function fold(
     ...(ask && !conclusion && !close && { ask }),
     ...(close && { close }),
     ...(closed && { closed }),
+    ...(waiting && { pendingSince: waiting.at }),
     requests,
   }
 

@@ -102,7 +102,7 @@ describe('closing an agent with agents of its own', () => {
       await lead.world.advance(1_000)
     }
     const changes = shown.filter((each, i) => each !== shown[i - 1])
-    assert.deepEqual(changes, ['alive: settling, inspect close', 'gone: lost, close'])
+    assert.deepEqual(changes, ['alive: settling, close', 'gone: lost, close'])
     assert.ok(shown.filter((each) => each.startsWith('gone')).length > 5, 'it takes its time')
     assert.deepEqual([...(await closing).closed], ['scout', 'parent'])
     assertNothingIsLeft(lead.world)

@@ -4,7 +4,7 @@ import { limits, resultPath, rootPaths } from '../mailbox/index.ts'
 import type { MemoryFs } from '../mailbox/testing/index.ts'
 import { Delivery, deliveryIdentity, deliveryKey, head } from './delivery.ts'
 import type { DeliveryIdentity, ResultReport } from './index.ts'
-import type { Report } from './ports.ts'
+import type { NoticeReport, Report } from './ports.ts'
 import {
   aFailure,
   aQuestion,
@@ -39,8 +39,12 @@ class Desk {
       root: rootPaths('/agent'),
       host: this.host,
       onDelivered: ({ generation }) => this.delivered.push(generation),
+      recheck: async (report) => this.rechecked(report),
     })
   }
+
+  /** What a notice comes to when it is looked at once more. */
+  rechecked: (report: NoticeReport) => NoticeReport | undefined = (report) => report
 
   offerReport(report: Report): void {
     this.delivery.offer(report.generation.identity.generation, [report])

@@ -9,7 +9,7 @@ import {
 } from '../mailbox/index.ts'
 import { Actor } from './actor.ts'
 import type { Observation } from './observation.ts'
-import type { DeliveryIdentity, OwnerHost, Report } from './ports.ts'
+import type { DeliveryIdentity, NoticeReport, OwnerHost, Report } from './ports.ts'
 
 export interface DeliveryPorts {
   readonly fs: MailboxFs
@@ -18,6 +18,8 @@ export interface DeliveryPorts {
   readonly root: RootPaths
   readonly host: OwnerHost
   readonly observation?: Observation
+  /** What is so now of a notice that is about to be told; undefined where it is over. */
+  readonly recheck: (report: NoticeReport) => Promise<NoticeReport | undefined>
   /** Called when a report is proven to be in the owner's history; may be called again for the same. */
   readonly onDelivered: (identity: DeliveryIdentity) => void
 }
@@ -128,14 +130,27 @@ export class Delivery {
   async #send(): Promise<void> {
     const { host } = this.#ports
     if (this.#waiting.size === 0 || this.#inDoubt.size > 0 || !host.isIdle()) return
-    const reports = await this.#fitting([...this.#waiting.values()])
+    const current = await this.#current()
+    if (current.length === 0) return
+    const reports = await this.#fitting(current)
     // Marked first: once the host has it, a crash of ours must lead to a look, never to a second send.
-    for (const key of this.#waiting.keys()) this.#inDoubt.add(key)
+    for (const key of current.map(keyOf)) this.#inDoubt.add(key)
     try {
       if (host.trySend(reports) === 'busy') this.#inDoubt.clear()
     } catch {
       // It may have taken them: they stay in doubt, and the history tells.
     }
+  }
+
+  /** What has to be told. A notice is looked at once more: it says what is so now, or nothing. */
+  async #current(): Promise<readonly Report[]> {
+    const current: Report[] = []
+    for (const [key, report] of this.#waiting) {
+      const now = 'notice' in report ? await this.#ports.recheck(report) : report
+      if (now !== undefined && keyOf(now) === key) current.push(now)
+      else this.#drop(key)
+    }
+    return current
   }
 
   /** One message holds all reports: longer texts give way, and their whole goes to a file first. */
@@ -145,6 +160,7 @@ export class Delivery {
   }
 
   async #shorten(report: Report, bytesMax: number): Promise<Report> {
+    if ('notice' in report) return shortenNotice(report, bytesMax)
     if ('ask' in report) {
       const { ask } = report
       return { ...report, ask: { ...ask, text: head(ask.text, bytesMax) } }
@@ -180,16 +196,31 @@ export class Delivery {
 export function deliveryIdentity(report: Report): DeliveryIdentity {
   const { identity } = report.generation
   if ('ask' in report) return { ...identity, request: report.ask.request, ask: report.ask.id }
+  if ('notice' in report) {
+    const { request, episode } = report.notice
+    return { ...identity, request, notice: episode }
+  }
   return { ...identity, request: report.conclusion.request }
 }
 
 /** One text that stands for a whole identity: equal only if every field is. */
 export function deliveryKey(identity: DeliveryIdentity): string {
-  const { generation, owner, session, sessionFile, label, cwd, request, ask = '' } = identity
-  return JSON.stringify([generation, owner, session, sessionFile, label, cwd, request, ask])
+  const { generation, owner, session, sessionFile, label, cwd, request } = identity
+  const { ask = '', notice = '' } = identity
+  return JSON.stringify([generation, owner, session, sessionFile, label, cwd, request, ask, notice])
 }
 
 const keyOf = (report: Report): string => deliveryKey(deliveryIdentity(report))
+
+/** The last of what an agent did is what tells most. */
+function shortenNotice(report: NoticeReport, bytesMax: number): NoticeReport {
+  const { capture } = report.notice
+  if (capture === undefined) return report
+  const lines = [...capture.lines]
+  while (Buffer.byteLength(lines.join('\n')) > bytesMax) lines.shift()
+  const truncated = capture.truncated || lines.length < capture.lines.length
+  return { ...report, notice: { ...report.notice, capture: { lines, truncated } } }
+}
 
 /** The beginning of a text, cut between characters. */
 export function head(text: string, bytesMax: number): string {

@@ -2,6 +2,7 @@ export { type Assignment, fold, type Phase, type RequestOutcome } from './assign
 export { type CloseReport, nothingClosed } from './cascade.ts'
 export { deliveryIdentity, deliveryKey, head } from './delivery.ts'
 export type { Descendant } from './descendants.ts'
+export { isStale, silentMs } from './health.ts'
 export {
   type AskAnswer,
   ManagedAgent,

@@ -235,6 +235,60 @@ describe('a result on a disk that says no', () => {
   })
 })
 
+describe('an agent whose run is over', () => {
+  it('says that it waits for its own agents, as long as it does', async () => {
+    const bench = await AgentBench.of()
+    const own = new FakeOwnAgents()
+    own.hasUnsettled = true
+    await bench.open(own)
+    bench.host.end({ outcome: 'answered', text: 'done' })
+    await bench.advance(1)
+    assert.deepEqual(waits(bench), ['agents'])
+    bench.host.begin() // a result of one of them is told
+    await bench.advance(limits.rescanMs)
+    bench.host.end({ outcome: 'answered', text: 'done' })
+    await bench.advance(1)
+    assert.deepEqual(waits(bench), ['agents', undefined, 'agents'])
+    own.hasUnsettled = false
+    own.change()
+    await bench.advance(1)
+    assert.equal(bench.records.at(-1)?.kind, 'result')
+  })
+
+  it('says that it waits for the person who stopped it', async () => {
+    const bench = await AgentBench.of()
+    bench.host.hasPerson = true
+    await bench.open()
+    bench.host.end({ outcome: 'aborted' })
+    await bench.advance(1)
+    assert.deepEqual(waits(bench), ['person'])
+  })
+
+  it('says what it cannot write down, and how often it has tried', async () => {
+    const bench = await AgentBench.of()
+    await bench.open()
+    bench.failFrom('result', 'EIO')
+    bench.host.end({ outcome: 'answered', text: 'done' })
+    await bench.advance(limits.resultAttemptsMax * limits.resultRetryMs)
+    await bench.advance(2 * limits.rescanMs)
+    const errors = bench.statuses.flatMap(({ resultError }) => resultError ?? [])
+    assert.deepEqual(
+      errors.slice(0, 2).map(({ status, attempts }) => [status, attempts]),
+      [
+        ['completed', limits.resultAttemptsMax],
+        ['completed', 2 * limits.resultAttemptsMax],
+      ],
+    )
+    assert.equal(new Set(errors.map(({ since }) => since)).size, 1)
+    assert.match(errors[0]?.cause ?? '', /EIO/)
+    bench.process.fs.heal()
+    await bench.advance(2 * limits.rescanMs)
+    assert.equal(bench.records.at(-1)?.kind, 'result')
+  })
+})
+
+const waits = ({ statuses }: AgentBench) => statuses.map(({ waiting }) => waiting)
+
 /** A slow disk: writes no record of that kind until it is told to go on. */
 function holdBack(fs: MemoryFs, kind: string): () => void {
   const createSynced = fs.createSynced.bind(fs)

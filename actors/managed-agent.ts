@@ -1,5 +1,6 @@
 import {
   type AgentRecord,
+  type AgentStatus,
   type Attachment,
   type Clock,
   type CloseRecord,
@@ -57,8 +58,8 @@ export interface ManagedAgentPorts {
   readonly generation: GenerationFile
   readonly host: AgentHost
   readonly ownAgents?: OwnAgents
-  /** Says something for whoever looks into the process. */
-  readonly report: (line: string) => void
+  /** Told what the agent waits for whenever that changes; advice for whoever looks at it. */
+  readonly onStatus: (status: AgentStatus) => void
   readonly observation?: Observation
 }
 
@@ -99,11 +100,15 @@ export class ManagedAgent {
   /** Ends the wait before a busy host is asked again: one, however often we look meanwhile. */
   #retry: (() => void) | undefined
   #isOver = false
+  #status: AgentStatus = {}
 
   private constructor(ports: ManagedAgentPorts, outbox: Outbox<AgentRecord>) {
     const { fs, clock, ids, paths, generation, observation } = ports
     this.#ports = ports
-    this.#writer = new AgentWriter(ports, outbox)
+    this.#writer = new AgentWriter(
+      { ...ports, onResultError: (resultError) => this.#note({ resultError }) },
+      outbox,
+    )
     this.#mailbox = new AgentMailbox(fs, ids, paths, generation, 'quarantine')
     this.#actor = new Actor<Message, AskAnswer | undefined>({
       name: generation.identity.label,
@@ -181,6 +186,7 @@ export class ManagedAgent {
     this.#ends.push(
       host.onRunEnd((end) => {
         this.#lastEnd = end
+        this.#status = {} // a run has been since: whatever it was, it is told anew
         this.#look()
       }),
     )
@@ -338,16 +344,31 @@ export class ManagedAgent {
   async #conclude(task: TaskRecord): Promise<void> {
     if (this.#mailbox.assignment.ask !== undefined) this.#lastEnd = undefined // the reply starts another run
     const end = this.#lastEnd
-    if (end === undefined || this.#ports.ownAgents?.hasUnsettled || !this.#ports.host.isIdle())
-      return
+    const waiting = this.#waitsFor()
+    this.#note({ ...(waiting && { waiting }), resultError: this.#status.resultError })
+    if (end === undefined || waiting !== undefined || !this.#ports.host.isIdle()) return
     if (this.#toStart.length > 0) return
     const [missed] = this.#unshown // it came too late for the run that has ended, and counts all the same
     if (missed !== undefined && end.outcome !== 'aborted') {
       this.#toStart.push({ steer: missed[0], text: missed[1] })
       return this.#startNext()
     }
-    if (end.outcome === 'aborted' && this.#ports.host.hasPerson) return // who stopped it may go on
     if (await this.#writeEnd(task, end)) this.#leave()
+  }
+
+  /** What keeps an assignment open whose run is over. */
+  #waitsFor(): AgentStatus['waiting'] {
+    const { host, ownAgents } = this.#ports
+    if (this.#lastEnd === undefined || !host.isIdle() || this.#toStart.length > 0) return undefined
+    if (ownAgents?.hasUnsettled) return 'agents'
+    return this.#lastEnd.outcome === 'aborted' && host.hasPerson ? 'person' : undefined
+  }
+
+  #note(status: AgentStatus): void {
+    const { waiting, resultError } = this.#status
+    if (status.waiting === waiting && status.resultError === resultError) return
+    this.#status = status
+    this.#ports.onStatus(status)
   }
 
   #writeEnd(task: TaskRecord, end: RunEnd): Promise<boolean> {
@@ -365,7 +386,7 @@ export class ManagedAgent {
 
   #complete(task: TaskRecord, text: string): Promise<boolean> {
     const usage = this.#ports.host.usage()
-    return this.#writer.insist(async () => {
+    return this.#writer.insist('completed', async () => {
       return { kind: 'result', request: task.id, ...(await this.#fit(text)), usage }
     })
   }
@@ -373,7 +394,7 @@ export class ManagedAgent {
   #fail(task: TaskRecord, code: FailureCode, message: string): Promise<boolean> {
     const usage = this.#ports.host.usage()
     const shown = head(message, limits.resultInlineBytesMax).trim() || code
-    return this.#writer.insist(async () => {
+    return this.#writer.insist('failed', async () => {
       return { kind: 'failure', request: task.id, code, message: shown, usage }
     })
   }
@@ -397,7 +418,7 @@ export class ManagedAgent {
     if (this.#mailbox.assignment.requests.get(close.id) === 'pending') await this.#accept(close)
     const report = (await closing) ?? nothingClosed
     this.#writer.startAnotherEnd() // whatever was to be written before: the close came first
-    await this.#writer.insist(async () => ({
+    await this.#writer.insist('closed', async () => ({
       kind: 'closed',
       request: close.id,
       ...bounded(report),

@@ -28,6 +28,7 @@ import {
   waitForExit,
   whyOpen,
 } from './cascade.ts'
+import { attention } from './health.ts'
 import type { AgentPlace, AgentProcess, Capture, Presence, Report } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
 import { type Action, type ActionRefusal, type AgentFacts, mayDo, openQuestion } from './row.ts'
@@ -54,6 +55,8 @@ export type OwnedAgentMessage =
   | { readonly type: 'placed'; readonly placement: Placement }
   /** Its result is in the owner's history. */
   | { readonly type: 'delivered' }
+  /** Its question is. */
+  | { readonly type: 'asked'; readonly ask: string }
   | { readonly type: 'close'; readonly reason: CloseReason }
   | { readonly type: 'request'; readonly request: OwnerRequest }
   | { readonly type: 'inspect' }
@@ -98,6 +101,8 @@ export class OwnedAgent {
   readonly #outbox: Outbox<OwnerRecord>
   #presence: Presence = 'unknown'
   #isDelivered = false
+  /** Which question was told, and since when that is known. */
+  #told: { readonly ask: string; readonly at: number } | undefined
   #isSettled = false
   #cleanupError: string | undefined
   /** What all attempts at ending it came to. */
@@ -141,6 +146,10 @@ export class OwnedAgent {
       case 'delivered':
         this.#isDelivered = true
         return this.#end()
+      case 'asked':
+        if (this.#told?.ask !== message.ask)
+          this.#told = { ask: message.ask, at: this.#ports.clock.now() }
+        return undefined
       case 'close':
         return this.#close(message.reason)
       case 'request':
@@ -163,7 +172,7 @@ export class OwnedAgent {
     else if (this.#isAbandonedStart()) await this.#carryOut('withdrawn')
   }
 
-  /** Offers what there is to tell now: a result, a question, or nothing any more. */
+  /** Offers what there is to tell now: a result, a question, what should be looked at, or nothing any more. */
   #offer(): void {
     const { generation, assignment } = this.#mailbox
     const { conclusion } = assignment
@@ -171,6 +180,8 @@ export class OwnedAgent {
     const reports: Report[] = []
     if (conclusion !== undefined && !this.#isDelivered) reports.push({ generation, conclusion })
     else if (ask !== undefined) reports.push({ generation, ask })
+    const notice = attention(this.#facts(), this.#ports.clock.now())
+    if (notice !== undefined && !this.#isStarting()) reports.push({ generation, notice })
     this.#ports.offer(generation.identity.generation, reports)
   }
 
@@ -191,6 +202,12 @@ export class OwnedAgent {
     const presence = await presenceOf(this.#ports, this.#mailbox)
     // What was proven gone stays gone: a generation is one process life.
     if (this.#presence !== 'lost') this.#presence = presence
+  }
+
+  /** Whoever starts it here is told by the start itself. */
+  #isStarting(): boolean {
+    const { generation, assignment } = this.#mailbox
+    return assignment.phase === 'offered' && generation.starter.nonce === this.#ports.runtime.nonce
   }
 
   /** Its starter died before it could say where it had put the agent. */
@@ -314,6 +331,7 @@ export class OwnedAgent {
       delivered: this.#isDelivered,
       ...(ready && { ready }),
       ...(activity && { activity }),
+      ...(this.#told && this.#told.ask === assignment.ask?.id && { askToldAt: this.#told.at }),
       ...(diagnostic !== undefined && { diagnostic }),
       ...(this.#cleanupError !== undefined && { cleanupError: this.#cleanupError }),
     }

@@ -342,7 +342,11 @@ describe('a lost agent', () => {
     assert.equal(lead.owner.areAllAsking, false)
     lead.host.end()
     await lead.world.advance(10_000)
-    assert.deepEqual(lead.host.messages, [])
+    const told = lead.host.messages.flat()
+    assert.deepEqual(
+      told.map((report) => 'notice' in report && report.notice.condition),
+      ['lost'],
+    )
     const late = lead.owner.tell('scout', { kind: 'reply', text: 'that' })
     const { message, nextAction } = await refusal(lead.world, late)
     assert.match(`${message} ${nextAction}`, /process of scout is gone.* Close it/)

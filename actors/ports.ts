@@ -6,6 +6,7 @@ import type {
   Identity,
   Placement,
   ProcessIdentity,
+  ResultError,
   ResultRecord,
   Usage,
 } from '../mailbox/index.ts'
@@ -78,12 +79,41 @@ export interface AgentRunner<Launch = unknown> {
 }
 
 /** What an owner is told of an agent, with the full identity by which it is recognised later. */
-export type Report = ResultReport | QuestionReport
+export type Report = ResultReport | QuestionReport | NoticeReport
 
 /** A question that waits for its owner's answer. */
 export interface QuestionReport {
   readonly generation: GenerationFile
   readonly ask: AskRecord
+}
+
+/**
+ * Why an owner should look at an agent. Advice: it proves no failure and permits nothing.
+ *
+ * `lost`: its process is gone, and there is no result. `unknown`: it cannot be proved whether it runs.
+ * `result_error`: it has come to its end and cannot write that down. `unanswered`: its question waits for an answer.
+ * `untaken`: it has not taken a request. `stale`: it is at work and silent.
+ */
+export type Condition = 'lost' | 'unknown' | 'result_error' | 'unanswered' | 'untaken' | 'stale'
+
+export interface Notice {
+  readonly condition: Condition
+  /** Of the assignment. */
+  readonly request: string
+  /** Since when it is so, and which reminder this is: each is told once. */
+  readonly episode: string
+  /** How long it has been so, ms, where that is known. */
+  readonly lastsMs?: number
+  /** What can be done with the agent now. */
+  readonly actions: readonly string[]
+  readonly resultError?: ResultError
+  /** What it did last, with the first notice of its silence. */
+  readonly capture?: Capture
+}
+
+export interface NoticeReport {
+  readonly generation: GenerationFile
+  readonly notice: Notice
 }
 
 export interface ResultReport {
@@ -98,6 +128,8 @@ export interface DeliveryIdentity extends Identity {
   readonly request: string
   /** The question, where it is one. */
   readonly ask?: string
+  /** The episode, where it is a notice. */
+  readonly notice?: string
 }
 
 /**

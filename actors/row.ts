@@ -23,6 +23,8 @@ export interface AgentFacts {
   readonly delivered: boolean
   /** What the agent says it does; advice only. */
   readonly activity?: Activity
+  /** When its open question was found to be told, milliseconds since the epoch. */
+  readonly askToldAt?: number
   readonly cleanupError?: string
   readonly diagnostic?: string
 }
@@ -47,14 +49,19 @@ export function row(facts: AgentFacts): Row {
 }
 
 /** The first that fits: what the records prove, then what the process proves. */
-export function publicState({ assignment, presence, delivered }: AgentFacts): PublicState {
+export function publicState({
+  assignment,
+  presence,
+  delivered,
+  activity,
+}: AgentFacts): PublicState {
   if (assignment.conclusion !== undefined && !delivered) return 'settling'
   if (presence === 'lost') return 'lost'
   if (presence === 'unknown') return 'unknown'
   if ([...assignment.requests.values()].includes('pending')) return 'settling'
   if (assignment.ask !== undefined) return 'blocked'
-  if (assignment.phase === 'active') return 'working'
-  return 'settling'
+  if (assignment.phase !== 'active' || activity?.resultError !== undefined) return 'settling'
+  return activity?.waiting === undefined ? 'working' : 'blocked'
 }
 
 /** The question that waits for an answer: none whose agent is gone and could not hear it. */
@@ -116,6 +123,15 @@ const isAtWork: Check = ({ generation, assignment }) =>
         next: 'List agents to see what can be done with it.',
       }
 
+const isNotAtItsEnd: Check = ({ generation, activity }) =>
+  activity?.resultError === undefined
+    ? true
+    : {
+        category: 'agent_busy',
+        why: `${generation.identity.label} has come to its end and cannot write that down: ${activity.resultError.cause}`,
+        next: 'Mend the cause and its result comes by itself; or close it, which discards the result.',
+      }
+
 const asksNothing: Check = ({ generation, assignment }) =>
   assignment.ask === undefined
     ? true
@@ -159,8 +175,8 @@ const isNotClosed: Check = ({ generation, assignment }) =>
 
 /** What each action needs, in the order it is told. Lists offer what passes; the action itself checks the same. */
 const needs: Readonly<Record<Action, readonly Check[]>> = {
-  steer: [hasNoResult, isProven, isLive, isAtWork, asksNothing, hasRoomForSteers],
-  reply: [hasNoResult, isProven, isLive, isAtWork, asks],
+  steer: [hasNoResult, isProven, isLive, isAtWork, isNotAtItsEnd, asksNothing, hasRoomForSteers],
+  reply: [hasNoResult, isProven, isLive, isAtWork, isNotAtItsEnd, asks],
   inspect: [isProven, isLive, isNotClosed],
   close: [hasNoResult, isProven],
 }

@@ -9,6 +9,7 @@ import {
 } from '../mailbox/index.ts'
 import type { CascadePorts, CloseReport } from './cascade.ts'
 import { Delivery } from './delivery.ts'
+import { attention } from './health.ts'
 import type { Observation } from './observation.ts'
 import { OwnedActor } from './owned-actor.ts'
 import {
@@ -17,7 +18,7 @@ import {
   type OwnedAgentMessage,
   type OwnedAgentPorts,
 } from './owned-agent.ts'
-import type { AgentRunner, OwnerHost } from './ports.ts'
+import type { AgentRunner, DeliveryIdentity, NoticeReport, OwnerHost } from './ports.ts'
 import type { AgentFacts } from './row.ts'
 import { startAgent } from './start.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
@@ -97,11 +98,30 @@ export class Tenure<Launch> {
       root,
       host,
       observation,
-      onDelivered: ({ generation, ask }) => {
-        if (ask === undefined) this.#agents.get(generation)?.tell({ type: 'delivered' })
-      },
+      onDelivered: (identity) => this.#delivered(identity),
+      recheck: (report) => this.#recheck(report),
     })
     this.#unsubscribe = runner.onChange(() => this.refresh())
+  }
+
+  #delivered({ generation, ask, notice }: DeliveryIdentity): void {
+    const agent = this.#agents.get(generation)
+    if (ask !== undefined) agent?.tell({ type: 'asked', ask })
+    else if (notice === undefined) agent?.tell({ type: 'delivered' })
+  }
+
+  /** An agent may have gone on since it was looked at. The first notice of its silence shows what it did last. */
+  async #recheck({ generation }: NoticeReport): Promise<NoticeReport | undefined> {
+    const agent = this.#agents.get(generation.identity.generation)
+    await agent?.look()
+    const notice = agent && attention(agent.facts, this.#ports.clock.now())
+    if (notice?.condition !== 'stale') return notice && { generation, notice }
+    const paths = generationPaths(this.#paths.directory, generation.identity.generation)
+    const capture = await this.#ports
+      .runnerOf(generation.runner)
+      ?.capture({ generation, paths })
+      .catch(() => undefined)
+    return { generation, notice: { ...notice, ...(capture && { capture }) } }
   }
 
   get lease(): number {

@@ -64,12 +64,18 @@ function ruleFor(
   const rule = script.find(
     (candidate) =>
       [candidate.when].flat().every((part) => newest.includes(part)) &&
-      (context.systemPrompt ?? '').includes(candidate.system ?? '') &&
+      systemPrompt(context).includes(candidate.system ?? '') &&
       (used.get(candidate) ?? 0) < (candidate.times ?? Number.POSITIVE_INFINITY),
   )
   if (rule === undefined) return { when: '', say: 'Understood.' }
   used.set(rule, (used.get(rule) ?? 0) + 1)
   return rule
+}
+
+/** 1.x hands it over as messages of the conversation, which 0.73.1 does not know. */
+function systemPrompt({ systemPrompt: text = '', messages }: Context): string {
+  const said = messages.filter(({ role }) => (role as string) === 'system').map(textOf)
+  return [text, ...said].join('\n')
 }
 
 function textOf(message: Context['messages'][number] | undefined): string {

@@ -1,9 +1,26 @@
 import { z } from 'zod'
 import type { GenerationPaths } from './layout.ts'
+import { resultErrorCharsMax } from './limits.ts'
 import type { MailboxFs } from './ports.ts'
 
+/** What ends an assignment and cannot be written down. */
+export interface ResultError {
+  readonly status: 'completed' | 'failed' | 'closed'
+  readonly attempts: number
+  readonly cause: string
+  /** The first attempt, milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** What an agent that does nothing waits for. */
+export interface AgentStatus {
+  /** `agents`: results of its own agents. `person`: who stopped its run may go on. */
+  readonly waiting?: 'agents' | 'person' | undefined
+  readonly resultError?: ResultError | undefined
+}
+
 /** What an agent does, as it says itself. Advice for a person; never evidence of anything. */
-export interface Activity {
+export interface Activity extends AgentStatus {
   /** Last turn, message or tool boundary, milliseconds since the epoch. */
   readonly at: number
   readonly tool?: string | undefined
@@ -13,11 +30,20 @@ export interface Activity {
   readonly lines: readonly string[]
 }
 
+const resultError: z.ZodType<ResultError> = z.strictObject({
+  status: z.enum(['completed', 'failed', 'closed']),
+  attempts: z.int().min(1),
+  cause: z.string().max(resultErrorCharsMax),
+  since: z.int().min(0),
+})
+
 const schema: z.ZodType<Activity> = z.strictObject({
   at: z.int().min(0),
   tool: z.string().max(256).optional(),
   tokens: z.int().min(0).optional(),
   contextPercent: z.number().min(0).optional(),
+  waiting: z.enum(['agents', 'person']).optional(),
+  resultError: resultError.optional(),
   lines: z.array(z.string().max(1_024)).max(256),
 })
 

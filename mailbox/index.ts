@@ -1,4 +1,4 @@
-export { type Activity, readActivity } from './activity.ts'
+export { type Activity, type AgentStatus, type ResultError, readActivity } from './activity.ts'
 export { type Admission, Outbox } from './admit.ts'
 export {
   type ClaimAnswer,

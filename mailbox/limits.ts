@@ -43,9 +43,14 @@ export const stopGraceMs = 5_000
 export const cascadeAnswerMs = 10_000
 /** Silence after which an agent is shown as stale, ms. */
 export const staleMs = 600_000
+/** Time a question may stay unanswered, and a request untaken, before the owner is reminded, ms. */
+export const unansweredMs = 300_000
+export const untakenMs = 600_000
 /** Attempts to write a result, and the time between two, ms. */
 export const resultAttemptsMax = 8
 export const resultRetryMs = 250
+/** Longest reason why a result cannot be written that is kept, characters. */
+export const resultErrorCharsMax = 1_024
 
 /** Error output kept of a headless agent, bytes. */
 export const errorLogBytesMax = 262_144

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
 import { ManagedAgent, Observation, type OwnAgents, Owner } from '../actors/index.ts'
 import {
+  type AgentStatus,
   type Clock,
   diskFs,
   type GenerationFile,
@@ -100,22 +101,26 @@ export interface Serving {
   readonly left: Promise<void>
 }
 
+/** What an agent is to do, and what goes with it in its process. */
+export interface Assigned {
+  readonly generation: GenerationFile
+  readonly paths: GenerationPaths
+  readonly ownAgents: OwnAgents | undefined
+  readonly onStatus: (status: AgentStatus) => void
+}
+
 export async function openManaged(
   world: World,
   pi: ExtensionAPI,
   gate: HostGate,
-  generation: GenerationFile,
-  paths: GenerationPaths,
-  ownAgents: OwnAgents | undefined,
+  { ownAgents, ...assigned }: Assigned,
 ): Promise<Serving> {
   const host = new PiAgentHost(pi, gate, world.clock)
   const agent = await ManagedAgent.open({
     ...world,
+    ...assigned,
     build,
-    paths,
-    generation,
     host,
-    report: (line) => console.error(line), // the error log of this process; inspect shows its end
     ...(ownAgents && { ownAgents }),
   })
   if (agent === 'leave') host.leave()

@@ -96,10 +96,10 @@ function deliveriesIn(line: string): string[] {
   const { type, customType, details } = (entry ?? {}) as {
     type?: unknown
     customType?: unknown
-    details?: { results?: unknown; questions?: unknown }
+    details?: { results?: unknown; questions?: unknown; notices?: unknown }
   }
   if (type !== 'custom_message' || customType !== mailMessageType) return []
-  return [details?.results, details?.questions].flatMap(keysIn)
+  return [details?.results, details?.questions, details?.notices].flatMap(keysIn)
 }
 
 function keysIn(list: unknown): string[] {
@@ -114,8 +114,10 @@ const fields = ['generation', 'owner', 'session', 'sessionFile', 'label', 'cwd',
 function isIdentity(value: unknown): value is DeliveryIdentity {
   if (typeof value !== 'object' || value === null) return false
   const held = value as Record<string, unknown>
-  const isAsk = held['ask'] === undefined || typeof held['ask'] === 'string'
-  return isAsk && fields.every((field) => typeof held[field] === 'string')
+  const isFree = (field: string) => held[field] === undefined || typeof held[field] === 'string'
+  return (
+    isFree('ask') && isFree('notice') && fields.every((field) => typeof held[field] === 'string')
+  )
 }
 
 function sync(descriptor: number): Promise<void> {

@@ -250,7 +250,7 @@ describe('an agent that owns agents, over this host', () => {
     const agent = await world.run(
       ManagedAgent.open({
         ...{ fs: own.fs, clock: own.clock, ids: world.machine.ids, root: world.root },
-        ...{ paths, generation, runtime, build: 'test', report: () => {} },
+        ...{ paths, generation, runtime, build: 'test', onStatus: () => {} },
         reserve: reserveAt(own.fs, world.root.ballast),
         host: new PiAgentHost(pi.api, gate, clock),
         ownAgents: children,

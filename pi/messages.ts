@@ -8,9 +8,10 @@ import {
   type ResultReport,
 } from '../actors/index.ts'
 import { limits } from '../mailbox/index.ts'
+import { type NoticeDetails, noticeDetails, noticeText } from './notices.ts'
 import { shownLine, shownText } from './shown.ts'
 
-/** Type of the messages that bring results and questions; in the session file it marks what was delivered. */
+/** Type of the messages that bring results, questions and notices; in the session file it marks what was delivered. */
 export const mailMessageType = 'drover-mail'
 
 /** One question, for programs. */
@@ -53,6 +54,7 @@ export interface MailMessage {
   readonly details: {
     readonly results: readonly ResultDetails[]
     readonly questions: readonly QuestionDetails[]
+    readonly notices: readonly NoticeDetails[]
   }
 }
 
@@ -60,6 +62,7 @@ export interface MailMessage {
 export function mailMessage(reports: readonly Report[]): MailMessage {
   const results: ResultDetails[] = []
   const questions: QuestionDetails[] = []
+  const notices: NoticeDetails[] = []
   const lines: string[] = []
   const texts: string[] = []
   const share = Math.floor(limits.messageBytesMax / reports.length)
@@ -69,6 +72,11 @@ export function mailMessage(reports: readonly Report[]): MailMessage {
       questions.push(question)
       lines.push(`agent=${question.agentLabel} definition=${question.agentDefinition} asks`)
       texts.push(questionText(report, share))
+    } else if ('notice' in report) {
+      const notice = noticeDetails(report)
+      notices.push(notice)
+      lines.push(headline({ ...notice, status: notice.condition }))
+      texts.push(noticeText(report))
     } else {
       const result = details(report)
       results.push(result)
@@ -76,7 +84,7 @@ export function mailMessage(reports: readonly Report[]): MailMessage {
       texts.push(text(report, result))
     }
   const content = [lines.map((line) => shownLine(line)).join('\n'), ...texts].join('\n\n')
-  return { customType: mailMessageType, content, details: { results, questions } }
+  return { customType: mailMessageType, content, details: { results, questions, notices } }
 }
 
 function questionDetails(report: QuestionReport): QuestionDetails {
@@ -118,9 +126,16 @@ function fitted(ask: QuestionReport['ask'], bytesMax: number): string {
   })
 }
 
-/** The one line a result is announced by. */
-export function headline(result: ResultDetails): string {
-  const { agentLabel, agentDefinition, piSessionId, requestId, status } = result
+/** The one line a report is announced by. */
+export function headline({
+  agentLabel,
+  agentDefinition,
+  piSessionId,
+  requestId,
+  status,
+}: Pick<ResultDetails, 'agentLabel' | 'agentDefinition' | 'piSessionId' | 'requestId'> & {
+  readonly status: string
+}): string {
   return `agent=${agentLabel} definition=${agentDefinition} session=${piSessionId} request=${requestId} ${status}`
 }
 

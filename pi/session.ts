@@ -106,10 +106,15 @@ export class DroverSession {
       definition: generation.definition,
     })
     const ownAgents = delegation.mayDelegate(ctx) ? this.#delegating(delegation, ctx) : undefined
-    new ActivityLog(this.#pi, world.clock, paths)
+    const activity = new ActivityLog(this.#pi, world.clock, paths)
     this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
     registerAskOwnerTool(this.#pi, () => this.#agent, world.agentDirectory)
-    this.#serving = await openManaged(world, this.#pi, this.#gate, generation, paths, ownAgents)
+    this.#serving = await openManaged(world, this.#pi, this.#gate, {
+      generation,
+      paths,
+      ownAgents,
+      onStatus: (status) => activity.show(status),
+    })
   }
 
   #delegating(delegation: Delegation, ctx: ExtensionContext): OwnAgents {

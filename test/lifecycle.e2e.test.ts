@@ -37,6 +37,8 @@ describe('an agent with real Pi processes', () => {
     process.kill(agent.pid, 'SIGKILL')
     await fact('it is gone', () => systemProcesses().presence(agent) === 'gone')
     await fact('the lead is idle', () => runs(lead) === 1)
+    await fact('the lead was told, and is idle again', () => runs(lead) === 2)
+    assert.match(mails(lead)[0] ?? '', /^agent=generalist .* lost\n/)
     const [list] = await answersTo(lead, 'please list', 1)
     assert.match(list?.text ?? '', /"state": "lost"/)
     assert.ok(processesIn(place).length >= 3, 'its children outlive it')

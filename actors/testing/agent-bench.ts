@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   type AgentRecord,
+  type AgentStatus,
   createGeneration,
   type GenerationFile,
   type GenerationPaths,
@@ -31,6 +32,8 @@ export class AgentBench {
   readonly owner: OwnerPaths
   readonly paths: GenerationPaths
   readonly runtime: Runtime
+  /** What the agent said it waits for, in order. */
+  readonly statuses: AgentStatus[] = []
 
   private constructor(world: World = new World()) {
     this.world = world
@@ -80,7 +83,7 @@ export class AgentBench {
     const { process, world, paths, generation, host, runtime } = this
     return world.run(
       ManagedAgent.open({
-        report: () => {},
+        onStatus: (status) => this.statuses.push(status),
         fs: process.fs,
         clock: process.clock,
         ids: world.machine.ids,

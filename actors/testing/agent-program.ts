@@ -1,5 +1,7 @@
 import {
+  type Activity,
   type AgentRecord,
+  type AgentStatus,
   Outbox,
   protocol,
   type RootPaths,
@@ -64,7 +66,7 @@ export class AgentProgram {
     const { ids } = machine
     const ownAgents = launch.owns && (await this.#world.own(process, order))
     const managed = await ManagedAgent.open({
-      report: () => {},
+      onStatus: (status) => this.note(status),
       fs,
       clock,
       ids,
@@ -80,6 +82,16 @@ export class AgentProgram {
     if (managed === 'leave') return host.leave()
     this.managed = managed
     if (launch.floods !== undefined) await this.#flood(launch.floods)
+  }
+
+  /** It notes what it does, as a real agent does, whatever the file system of its process says to records. */
+  note(status: AgentStatus = {}): void {
+    const { disk } = this.#world.machine
+    const { activity, activityFile } = this.order.paths
+    if (!this.process.isAlive || disk.entry(activity) === undefined) return
+    disk.remove(activityFile)
+    const noted: Activity = { at: this.process.clock.now(), lines: [], ...status }
+    disk.plant(activityFile, 'file', Buffer.from(JSON.stringify(noted)))
   }
 
   /** A process that hangs in its work hears nothing any more. */

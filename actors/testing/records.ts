@@ -163,6 +163,7 @@ const isDeliveryField: Readonly<Record<keyof DeliveryIdentity, true>> = {
   cwd: true,
   request: true,
   ask: true,
+  notice: true,
 }
 
 /** Every field that says which delivery it is. */

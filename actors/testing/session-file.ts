@@ -3,7 +3,7 @@ import type { DeliveryIdentity } from '../index.ts'
 
 /** Compared field by field, not by a key of ours: this is what a host's file is searched for. */
 function isSame(a: DeliveryIdentity, b: DeliveryIdentity): boolean {
-  return sameIdentity(a, b) && a.request === b.request && a.ask === b.ask
+  return sameIdentity(a, b) && a.request === b.request && a.ask === b.ask && a.notice === b.notice
 }
 
 /** The file of an owner's session: what its model and its person have really been told. Outlives every process. */
@@ -32,11 +32,14 @@ export class FakeSessionFile {
     return wanted.filter((each) => this.#entries.some((entry) => isSame(entry, each)))
   }
 
+  /** What was told of results, in order. */
+  get results(): readonly DeliveryIdentity[] {
+    return this.#entries.filter(({ ask, notice }) => ask === undefined && notice === undefined)
+  }
+
   /** How often a generation's result was told. */
   count(generation: string): number {
-    return this.#entries.filter(
-      (entry) => entry.generation === generation && entry.ask === undefined,
-    ).length
+    return this.results.filter((entry) => entry.generation === generation).length
   }
 
   /** The file as it is now, synced and not. */

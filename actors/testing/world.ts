@@ -268,8 +268,7 @@ export class Lead {
 
   /** Labels whose results were told, in order. */
   get told(): readonly string[] {
-    const { entries } = this.host.session
-    return entries.filter(({ ask }) => ask === undefined).map(({ label }) => label)
+    return this.host.session.results.map(({ label }) => label)
   }
 
   /** Lets time pass until no agent is left. */

@@ -68,7 +68,7 @@ describe('the roster', () => {
     assert.match(unresolved(empty, 'scout').message, /agent dir\/agents\/<name>\.md/)
   })
 
-  it('reads all three places, sorted by name, with exact paths (C061)', () => {
+  it('reads all three places, sorted by name, with exact paths', () => {
     put('bundled', 'c.md', '---\n---\nC')
     const global = put('global', 'a.md', '---\n---\nA')
     put('project', 'b.md', '---\n---\nB')
@@ -118,7 +118,7 @@ describe('the roster', () => {
     )
   })
 
-  it('follows links to directories and to files (C062)', () => {
+  it('follows links to directories and to files', () => {
     const elsewhere = join(root, 'dotfiles')
     mkdirSync(join(root, 'repo/.pi'), { recursive: true })
     mkdirSync(join(elsewhere, 'agents'), { recursive: true })
@@ -275,7 +275,7 @@ describe('resolveDefinition', () => {
     assert.equal(found.definition.name, 'scout')
   })
 
-  it('lists the names and the nearest one for a name that is not known (C059)', () => {
+  it('lists the names and the nearest one for a name that is not known', () => {
     const found = unresolved(roster(), 'reveiwer')
     assert.equal(found.reason, 'unknown')
     assert.equal(found.near, 'reviewer')

@@ -37,4 +37,24 @@ describe('an agent in a list', () => {
       assert.deepEqual(listed['available_actions'], ['steer', 'inspect', 'close'])
     }
   })
+
+  it('says what it waits for, and what it cannot write down', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    const [row] = await lead.rows()
+    assert.ok(row)
+    const cause = 'EIO: i/o error'
+    const resultError = { status: 'completed', attempts: 16, cause, since: 1_000 } as const
+    const activity = { at: 2_000, lines: [], waiting: 'agents', resultError } as const
+    const listed = listedAgent({ ...row, facts: { ...row.facts, activity } }, 3_000)
+    assert.equal(listed['waiting_for'], 'agents')
+    const { next, ...shown } = listed['result_error'] as Record<string, unknown>
+    assert.deepEqual(shown, {
+      status: 'completed',
+      attempts: 16,
+      cause,
+      since: '1970-01-01T00:00:01.000Z',
+    })
+    assert.match(String(next), /close discards it/)
+  })
 })

@@ -1,5 +1,5 @@
-import { type Descendant, openQuestion, type Row } from '../../actors/index.ts'
-import { limits } from '../../mailbox/index.ts'
+import { type Descendant, isStale, openQuestion, type Row, silentMs } from '../../actors/index.ts'
+import type { ResultError } from '../../mailbox/index.ts'
 
 /**
  * An agent as `list` shows it; absent fields are omitted.
@@ -16,7 +16,7 @@ export function listedAgent(
   const ask = openQuestion(facts)
   const pane = placement?.pane
   const pid = placement?.process?.pid ?? ready?.runtime.process.pid
-  const inactiveMs = activity === undefined ? undefined : Math.max(0, now - activity.at)
+  const inactiveMs = silentMs(facts, now)
   return {
     agent,
     state,
@@ -35,8 +35,10 @@ export function listedAgent(
     ...(activity && { last_activity_at: new Date(activity.at).toISOString() }),
     ...(inactiveMs !== undefined && {
       inactive_ms: inactiveMs,
-      stale: state === 'working' && inactiveMs >= limits.staleMs,
+      stale: isStale(facts, now),
     }),
+    ...(activity?.waiting && { waiting_for: activity.waiting }),
+    ...(activity?.resultError && { result_error: resultError(activity.resultError) }),
     ...(activity?.tokens !== undefined && { tokens: activity.tokens }),
     ...(cleanupError !== undefined && { cleanup_error: cleanupError }),
     ...(diagnostic !== undefined && { diagnostic }),
@@ -52,5 +54,16 @@ export function listedDescendant(
     ...listedAgent(row, now),
     parent_label: parent,
     ...(isOrphan && { orphan: true }),
+  }
+}
+
+/** What an agent that has come to its end cannot write down, and what that means. */
+function resultError({ status, attempts, cause, since }: ResultError): Record<string, unknown> {
+  return {
+    status,
+    attempts,
+    cause,
+    since: new Date(since).toISOString(),
+    next: 'It goes on trying; mend the cause and its result comes by itself. A close discards it.',
   }
 }

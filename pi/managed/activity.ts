@@ -1,6 +1,12 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-agent'
-import { type Activity, type Clock, type GenerationPaths, limits } from '../../mailbox/index.ts'
+import {
+  type Activity,
+  type AgentStatus,
+  type Clock,
+  type GenerationPaths,
+  limits,
+} from '../../mailbox/index.ts'
 
 /** Between two writes, ms: a busy agent does hundreds of things a second. */
 const writeMs = 250
@@ -13,6 +19,7 @@ export class ActivityLog {
   readonly #lines: string[] = []
   #ctx: ExtensionContext | undefined
   #tool: string | undefined
+  #status: AgentStatus = {}
   #at: number
   #isWriteDue = false
   #writtenMs = Number.NEGATIVE_INFINITY
@@ -21,7 +28,10 @@ export class ActivityLog {
     this.#clock = clock
     this.#paths = paths
     this.#at = clock.now()
-    pi.on('turn_start', (_, ctx) => this.#note(ctx, undefined, 'turn'))
+    pi.on('turn_start', (_, ctx) => {
+      this.#status = {}
+      this.#note(ctx, undefined, 'turn')
+    })
     pi.on('tool_execution_start', ({ toolName, args }, ctx) =>
       this.#note(ctx, toolName, `tool ${toolName} ${JSON.stringify(args)}`),
     )
@@ -35,12 +45,22 @@ export class ActivityLog {
     })
   }
 
+  /** What the agent waits for now. It is no sign of life. */
+  show(status: AgentStatus): void {
+    this.#status = status
+    this.#writeSoon()
+  }
+
   #note(ctx: ExtensionContext, tool: string | undefined, line: string): void {
     this.#ctx = ctx
     this.#tool = tool
     this.#at = this.#clock.now()
     this.#lines.push(line.replace(/\s+/g, ' ').slice(0, lineCharsMax))
     if (this.#lines.length > limits.captureLinesMax) this.#lines.shift()
+    this.#writeSoon()
+  }
+
+  #writeSoon(): void {
     if (this.#isWriteDue) return
     const waitMs = this.#writtenMs + writeMs - this.#clock.monotonic()
     if (waitMs <= 0) this.#write()
@@ -69,6 +89,7 @@ export class ActivityLog {
       ...(this.#tool !== undefined && { tool: this.#tool }),
       ...(typeof usage?.tokens === 'number' && { tokens: Math.round(usage.tokens) }),
       ...(typeof usage?.percent === 'number' && { contextPercent: usage.percent }),
+      ...this.#status,
       lines: this.#lines,
     }
   }
