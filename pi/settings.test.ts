@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -76,5 +85,26 @@ describe('settings', () => {
     }))
     const written = JSON.parse(readFileSync(settingsPath(agentDirectory), 'utf8'))
     assert.deepEqual(written, { unknown: { a: 1 }, placement: 'split' })
+  })
+
+  it('behind a link are changed where they are', async (t) => {
+    const { agentDirectory } = places(t, undefined)
+    const elsewhere = join(agentDirectory, 'dotfiles.json')
+    writeFileSync(elsewhere, '{"unknown":1}')
+    symlinkSync(elsewhere, settingsPath(agentDirectory))
+    await writeSettings(diskFs, systemIds, agentDirectory, (now) => ({ ...now, liveAgentsMax: 3 }))
+    assert.ok(lstatSync(settingsPath(agentDirectory)).isSymbolicLink())
+    assert.deepEqual(JSON.parse(readFileSync(elsewhere, 'utf8')), { unknown: 1, liveAgentsMax: 3 })
+  })
+
+  it('that cannot be put in place leave nothing beside them', async (t) => {
+    const { agentDirectory } = places(t, {})
+    rmSync(settingsPath(agentDirectory))
+    mkdirSync(settingsPath(agentDirectory))
+    await assert.rejects(
+      writeSettings(diskFs, systemIds, agentDirectory, () => ({})),
+      /Mend or remove/,
+    )
+    assert.deepEqual(readdirSync(agentDirectory).sort(), ['drover.json', 'project'])
   })
 })

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { type Ids, limits, type MailboxFs } from '../mailbox/index.ts'
+import { real } from './definitions/index.ts'
 
 /** What a person may set. Invalid values are ignored and said; nothing is ever clamped. */
 export interface Settings {
@@ -65,19 +66,31 @@ export function readSettings(places: {
   }
 }
 
-/** Changes the global settings, keeping every key it does not know. */
+/**
+ * Changes the global settings, keeping every key it does not know. A link to the file stays a link.
+ *
+ * @throws Error - the file is no settings file, or cannot be written; nothing was changed
+ */
 export async function writeSettings(
   fs: MailboxFs,
   ids: Ids,
   agentDirectory: string,
   change: (now: Readonly<Record<string, unknown>>) => Record<string, unknown>,
 ): Promise<void> {
-  const path = settingsPath(agentDirectory)
+  const path = real(settingsPath(agentDirectory))
+  const problems: string[] = []
+  const now = readObject(path, problems)
+  if (problems.length > 0) throw new Error(`${problems.join('; ')}. Mend or remove it first.`)
   const draft = `${path}.${ids.next()}`
-  const text = `${JSON.stringify(change(readObject(path, [])), undefined, 2)}\n`
+  const text = `${JSON.stringify(change(now), undefined, 2)}\n`
   await fs.createSynced(draft, Buffer.from(text))
-  fs.rename(draft, path)
-  await fs.syncDirectory(agentDirectory)
+  try {
+    fs.rename(draft, path)
+  } catch (error) {
+    fs.remove(draft)
+    throw error
+  }
+  await fs.syncDirectory(dirname(path))
 }
 
 /** The nearest directory with a `.pi` folder, here or above. */

@@ -102,10 +102,11 @@ describe('what a session is told of definitions when it starts', () => {
     assert.match(session.description, /as this session starts; list has the present ones:\n\{/)
   })
 
-  it('is for an agent what it may use: enabled ones that delegate no further', async (t) => {
+  it('is for an agent what it may use: enabled ones that run here and delegate no further', async (t) => {
     const definitions = {
-      lord: '---\nagents: mole, idle, squire, lord\n---\nx\n',
+      lord: '---\nagents: mole, idle, squire, other, lord\n---\nx\n',
       squire: '---\nagents: mole\n---\nx\n',
+      other: '---\ncli: another-program\n---\nx\n',
       idle: '---\nenabled: false\n---\nx\n',
       mole,
     }

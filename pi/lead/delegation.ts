@@ -317,8 +317,8 @@ export class Delegation {
     return {
       ...roster,
       definitions: roster.definitions.filter(
-        ({ name, enabled, agents = [] }) =>
-          enabled && agents.length === 0 && allowed.includes(name),
+        ({ name, enabled, unavailable, agents = [] }) =>
+          enabled && unavailable === undefined && agents.length === 0 && allowed.includes(name),
       ),
     }
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -26,7 +26,9 @@ function place(t: TestContext, answer: boolean = true) {
     asked.push(text)
     return answer
   }
-  const at = (cwd: string) => ({ cwd, hasUI: true, ui: { confirm } }) as unknown as ExtensionContext
+  const said: string[] = []
+  const ui = { confirm, notify: (text: string) => said.push(text) }
+  const at = (cwd: string) => ({ cwd, hasUI: true, ui }) as unknown as ExtensionContext
   const trust = new ProjectTrust({
     fs: diskFs,
     clock: systemClock,
@@ -34,7 +36,7 @@ function place(t: TestContext, answer: boolean = true) {
     agentDirectory,
   })
   const read = () => readSettings({ agentDirectory, cwd: below, projectTrusted: false })
-  return { agentDirectory, project, below, define, decide, at, asked, trust, read }
+  return { agentDirectory, project, below, define, decide, at, asked, said, trust, read }
 }
 
 describe('trust in a project', () => {
@@ -61,6 +63,21 @@ describe('trust in a project', () => {
     assert.equal(await trust.isTrusted(at(project)), false)
     assert.equal(await trust.isTrusted(at(project)), false)
     assert.equal(asked.length, 1)
+  })
+
+  it('counts for the session where it cannot be kept, and spoils no file', async (t) => {
+    const { trust, at, project, define, asked, said, agentDirectory } = place(t)
+    define(project)
+    const broken = '{ "liveAgentsMax": 4, }'
+    writeFileSync(settingsPath(agentDirectory), broken)
+    assert.equal(await trust.isTrusted(at(project)), true)
+    assert.equal(await trust.isTrusted(at(project)), true)
+    assert.equal(asked.length, 1)
+    assert.match(
+      said.join('\n'),
+      /this session alone: .*drover\.json is not JSON.* Mend or remove it first/,
+    )
+    assert.equal(readFileSync(settingsPath(agentDirectory), 'utf8'), broken)
   })
 
   it('in one directory admits no definitions of another', (t) => {

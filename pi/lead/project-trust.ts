@@ -4,7 +4,7 @@ import type { Clock, Ids, MailboxFs } from '../../mailbox/index.ts'
 import { nearestProjectDirectory, real } from '../definitions/index.ts'
 import { hostTrust } from '../host.ts'
 import { readSettings, writeSettings } from '../settings.ts'
-import { shownLine } from '../shown.ts'
+import { shownLine, shownText } from '../shown.ts'
 
 /** A model waits while a person thinks; not for ever, ms. */
 const answerWaitMs = 120_000
@@ -26,6 +26,8 @@ export class ProjectTrust {
   readonly #ids: Ids
   readonly #agentDirectory: string
   #asking: Promise<boolean> | undefined
+  /** Answers of this session, in case they cannot be kept for the next. */
+  readonly #answers = new Map<string, boolean>()
 
   constructor({ fs, clock, ids, agentDirectory }: TrustPorts) {
     this.#fs = fs
@@ -41,7 +43,7 @@ export class ProjectTrust {
     const project = projectOf(ctx.cwd)
     if (project === undefined) return false // nothing that could be trusted
     const places = { agentDirectory: this.#agentDirectory, cwd: ctx.cwd, projectTrusted: false }
-    return readSettings(places).trustedProjects[project]
+    return this.#answers.get(project) ?? readSettings(places).trustedProjects[project]
   }
 
   async isTrusted(ctx: ExtensionContext): Promise<boolean> {
@@ -62,11 +64,23 @@ export class ProjectTrust {
       { timeout: answerWaitMs },
     )
     if (this.#clock.monotonic() - askedMs >= answerWaitMs) return false // nobody answered: asked again next time
-    await writeSettings(this.#fs, this.#ids, this.#agentDirectory, (now) => ({
-      ...now,
-      trustedProjects: { ...(now['trustedProjects'] as object | undefined), [project]: answer },
-    }))
+    this.#answers.set(project, answer)
+    await this.#keep(project, answer).catch((error: Error) => {
+      ctx.ui.notify(
+        shownText(`Your answer counts for this session alone: ${error.message}`),
+        'warning',
+      )
+    })
     return answer
+  }
+
+  #keep(project: string, answer: boolean): Promise<void> {
+    const places = { agentDirectory: this.#agentDirectory, cwd: project, projectTrusted: false }
+    const { trustedProjects } = readSettings(places)
+    return writeSettings(this.#fs, this.#ids, this.#agentDirectory, (now) => ({
+      ...now,
+      trustedProjects: { ...trustedProjects, [project]: answer },
+    }))
   }
 }
 
