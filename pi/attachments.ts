@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Attachment } from '../mailbox/index.ts'
+import { pathFrom } from './paths.ts'
 
 /** Files one message may name. */
 export const attachmentsMax = 64
@@ -45,7 +45,7 @@ export function attach(
   const found: { readonly reference: Attachment; readonly text: string | undefined }[] = []
   const seen = new Set<string>()
   for (const name of names) {
-    const file = look(resolve(options.cwd, name), options.inlineBytesMax)
+    const file = look(pathFrom(options.cwd, name), options.inlineBytesMax)
     if ('problem' in file) return file
     if (seen.has(file.key)) continue
     seen.add(file.key)

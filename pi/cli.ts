@@ -17,6 +17,7 @@ import {
 } from '../mailbox/index.ts'
 import { build } from './launch.ts'
 import { listedAgent } from './lead/rows.ts'
+import { pathFrom } from './paths.ts'
 import { shownLine, shownText } from './shown.ts'
 
 const usage = `Usage: drover <command> [--json]
@@ -104,7 +105,7 @@ async function everyRow(): Promise<readonly Row[]> {
 function agentDirectory(): string {
   const given = process.env['PI_CODING_AGENT_DIR']
   if (!given) return join(homedir(), '.pi', 'agent')
-  return given === '~' || given.startsWith('~/') ? join(homedir(), given.slice(1)) : given
+  return pathFrom(process.cwd(), given)
 }
 
 function lines(rows: readonly Row[]): string[] {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { builtinTools, type Definition, expandBody } from './definitions/index.ts'
+import { pathFrom } from './paths.ts'
 import { limitsTools, type Withheld, withheld, withheldText } from './permission.ts'
 
 /** What the host knows that a definition refers to. */
@@ -95,15 +96,26 @@ function toolFlags(
   }
 }
 
+/** The file or folder a skill of a definition is read from; undefined where there is none. */
+export function skillPath(
+  skill: string,
+  { bodyDirectory }: Definition,
+  { findSkill }: Pick<HostKnowledge, 'findSkill'>,
+): string | undefined {
+  const path = /[/\\]|^~/.test(skill) ? pathFrom(bodyDirectory, skill) : findSkill(skill)
+  return path !== undefined && existsSync(path) ? path : undefined
+}
+
 function skillFlags(
-  { name, skills, noSkills, inheritSkills, bodyDirectory }: Definition,
-  { findSkill }: HostKnowledge,
+  definition: Definition,
+  host: HostKnowledge,
 ): { readonly flags: string[] } | DefinitionProblem {
+  const { name, skills, noSkills, inheritSkills } = definition
   if (noSkills) return { flags: ['--no-skills'] }
   const flags = (inheritSkills ?? skills === undefined) ? [] : ['--no-skills']
   for (const skill of skills ?? []) {
-    const path = /[/\\]|^~/.test(skill) ? resolve(bodyDirectory, skill) : findSkill(skill)
-    if (path === undefined || !existsSync(path))
+    const path = skillPath(skill, definition, host)
+    if (path === undefined)
       return { problem: `definition ${name} names the skill ${skill}, which is not there.` }
     flags.push('--skill', path)
   }
@@ -122,7 +134,7 @@ function extensionFlags(definition: Definition): string[] {
 
 /** A path becomes absolute; a package source (npm:, git:) stays as it is. */
 function sourceOf(source: string, base: string): string {
-  const path = resolve(base, source)
+  const path = pathFrom(base, source)
   return existsSync(path) ? path : source
 }
 

@@ -300,10 +300,18 @@ export function hostTrust(ctx: ExtensionContext): boolean | undefined {
 /** The agent directory of this user, as the host sees it. */
 export const agentDirectory: () => string = getAgentDir
 
-/** The file of a skill that a session in `cwd` would know by this name. */
-export function findSkill(name: string, cwd: string, agentDir: string): string | undefined {
-  const { skills } = loadSkills({ cwd, agentDir, skillPaths: [], includeDefaults: true })
-  return skills.find((skill) => skill.name === name)?.filePath
+/** The files of the skills that a session in `cwd` would know, by name; read when the first is asked for. */
+export function skillFinder(cwd: string, agentDir: string): (name: string) => string | undefined {
+  let files: Map<string, string> | undefined
+  return (name) => {
+    files ??= new Map(
+      loadSkills({ cwd, agentDir, skillPaths: [], includeDefaults: true }).skills.map((skill) => [
+        skill.name,
+        skill.filePath,
+      ]),
+    )
+    return files.get(name)
+  }
 }
 
 /** The instruction files a session in `cwd` would be given. */

@@ -1,5 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs'
-import { isAbsolute, join, resolve, sep } from 'node:path'
+import { isAbsolute, join, sep } from 'node:path'
+import { pathFrom } from './paths.ts'
 import { readHeader, type SessionHeader } from './session-file.ts'
 
 export interface SavedSession extends SessionHeader {
@@ -46,7 +47,7 @@ export function findSession(
       category: 'invalid_request',
       problem: `${selector} is neither the path of a saved session nor a full session id`,
     }
-  return read(resolve(cwd, selector))
+  return read(pathFrom(cwd, selector))
 }
 
 /** Whether a session lies where this agent directory keeps its sessions. */

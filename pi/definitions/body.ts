@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { pathFrom } from '../paths.ts'
 import type { Definition } from './overlay.ts'
 import { fileBytesMax, type ReadText, readText } from './read-text.ts'
 
@@ -35,7 +35,7 @@ export function expandBody(definition: Definition, read: ReadText = readText): E
       lines.push(line)
       continue
     }
-    const path = resolve(bodyDirectory, reference)
+    const path = pathFrom(bodyDirectory, reference)
     if (++references > referencesMax)
       return refuse(index, path, `more than ${referencesMax} references`)
     const file = read(path, fileBytesMax)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { ExtensionAPI, ExtensionContext, ToolDefinition } from '@mariozechner/pi-coding-agent'
 import { diskFs, rootPaths, systemClock, systemIds, systemProcesses } from '../../mailbox/index.ts'
@@ -92,6 +92,19 @@ describe('what a session is told of definitions when it starts', () => {
       ...{ model: 'faux/one', thinking: 'low', tools: ['read', 'bash'], enabled: true },
     })
     assert.equal(session.snapshot.find(({ name }) => name === 'idle')?.['enabled'], false)
+  })
+
+  it('names where the skills of a definition are read from, as far as they are there', async (t) => {
+    const session = new Session(t, {
+      mole: '---\ndescription: digs\nskills: dig, ./own.md, ./gone.md\n---\nx\n',
+    })
+    const dig = join(session.agents, '../skills/dig/SKILL.md')
+    mkdirSync(dirname(dig), { recursive: true })
+    writeFileSync(dig, '---\nname: dig\ndescription: how to dig\n---\nDig.\n')
+    writeFileSync(join(session.agents, 'own.md'), 'x')
+    const told = (await session.list()).find(({ name }) => name === 'mole')
+    assert.deepEqual(told?.['skills'], ['dig', './own.md', './gone.md'])
+    assert.deepEqual(told?.['skill_paths'], [dig, join(session.agents, 'own.md')])
   })
 
   it('stays as it was, and says who knows what there is now', async (t) => {

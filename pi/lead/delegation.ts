@@ -14,14 +14,19 @@ import { noSuchAgent, nothingClosed, survey } from '../../actors/index.ts'
 import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { openOwner, type World } from '../compose.ts'
-import { definitionFlags, type HostKnowledge, isGlobalContext } from '../definition-flags.ts'
+import {
+  definitionFlags,
+  type HostKnowledge,
+  isGlobalContext,
+  skillPath,
+} from '../definition-flags.ts'
 import {
   type Definition,
   type Roster,
   readRoster,
   resolveDefinition,
 } from '../definitions/index.ts'
-import { contextFiles, findSkill, type HostGate, hasThinkingLevel } from '../host.ts'
+import { contextFiles, type HostGate, hasThinkingLevel, skillFinder } from '../host.ts'
 import { headlessLaunch, type Launch } from '../launch.ts'
 import { readSettings, type SettingsReading } from '../settings.ts'
 import { agentToolName, askOwnerToolName } from '../tool-names.ts'
@@ -121,15 +126,19 @@ export class Delegation {
       line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`,
     )
     return {
-      definitions: listedDefinitions(roster.definitions),
+      definitions: this.#listed(roster, ctx),
       diagnostics: [...this.#settings(ctx, isTrusted).diagnostics, ...said],
     }
   }
 
   /** The same, as far as it is known without asking anybody: what a session is told when it starts. */
   snapshot(ctx: ExtensionContext): readonly ListedDefinition[] {
-    const { definitions } = this.#roster(ctx, this.#trust.known(ctx) ?? false)
-    return listedDefinitions(definitions)
+    return this.#listed(this.#roster(ctx, this.#trust.known(ctx) ?? false), ctx)
+  }
+
+  #listed({ definitions }: Roster, { cwd }: ExtensionContext): readonly ListedDefinition[] {
+    const host = { findSkill: skillFinder(cwd, this.#world.agentDirectory) }
+    return listedDefinitions(definitions, (skill, definition) => skillPath(skill, definition, host))
   }
 
   now(): number {
@@ -276,7 +285,7 @@ export class Delegation {
     const { agentDirectory } = this.#world
     return {
       activeTools: this.#pi.getActiveTools().filter((name) => name !== agentToolName),
-      findSkill: (name) => findSkill(name, cwd, agentDirectory),
+      findSkill: skillFinder(cwd, agentDirectory),
       contextFiles: () =>
         contextFiles(cwd, agentDirectory).map(({ path, content }) => ({
           path,

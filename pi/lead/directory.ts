@@ -1,10 +1,10 @@
 import { type Stats, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { pathFrom } from '../paths.ts'
 import { invalidRequest } from './errors.ts'
 
 /** @throws OperationError `invalid_request` - there is no such directory */
 export function directory(given: string | undefined, base: string): string {
-  const path = resolve(base, given ?? '.')
+  const path = pathFrom(base, given ?? '.')
   const found = statIfAny(path)
   if (found?.isDirectory()) return path
   const what = found === undefined ? 'does not exist' : 'is not a directory'

@@ -15,10 +15,13 @@ const namesCharsMax = 1_024
 const definitionsBytesMax = 32_768
 
 /** Every definition is there, as complete as the room for all of them allows: a roster must not fill a context. */
-export function listedDefinitions(definitions: readonly Definition[]): readonly ListedDefinition[] {
+export function listedDefinitions(
+  definitions: readonly Definition[],
+  pathOf: (skill: string, definition: Definition) => string | undefined,
+): readonly ListedDefinition[] {
   let bytesLeft = definitionsBytesMax
   return definitions.map((definition) => {
-    const whole = shownData(listed(definition))
+    const whole = shownData(listed(definition, pathOf))
     bytesLeft -= Buffer.byteLength(JSON.stringify(whole))
     if (bytesLeft >= 0) return whole
     const { name, enabled, unavailable } = whole
@@ -26,9 +29,13 @@ export function listedDefinitions(definitions: readonly Definition[]): readonly 
   })
 }
 
-function listed(definition: Definition): ListedDefinition {
+function listed(
+  definition: Definition,
+  pathOf: (skill: string, definition: Definition) => string | undefined,
+): ListedDefinition {
   const { name, description, source, path, model, thinking, enabled, unavailable } = definition
   const { tools, skills, agents, permission } = definition
+  const skillPaths = (skills ?? []).flatMap((skill) => pathOf(skill, definition) ?? [])
   return {
     name,
     ...(description !== undefined && { description: shownLine(description, descriptionCharsMax) }),
@@ -38,6 +45,7 @@ function listed(definition: Definition): ListedDefinition {
     ...(thinking !== undefined && { thinking }),
     ...(tools !== undefined && { tools: fitting(tools) }),
     ...(skills !== undefined && { skills: fitting(skills) }),
+    ...(skillPaths.length > 0 && { skill_paths: fitting(skillPaths) }),
     ...(agents !== undefined && { agents: fitting(agents) }),
     ...(permission !== undefined && { permission }),
     enabled,
