@@ -72,9 +72,12 @@ function ruleFor(
   return rule
 }
 
-/** 1.x hands it over as messages of the conversation, which 0.73.1 does not know. */
+/** 1.x hands it over in messages of the conversation, in named sections. */
 function systemPrompt({ systemPrompt: text = '', messages }: Context): string {
-  const said = messages.filter(({ role }) => (role as string) === 'system').map(textOf)
+  const said = messages.flatMap((message) => {
+    const { role, sections } = message as { role: string; sections?: Record<string, unknown> }
+    return role === 'system' ? [textOf(message), ...Object.values(sections ?? {})] : []
+  })
   return [text, ...said].join('\n')
 }
 
