@@ -59,7 +59,7 @@ export class AgentWriter {
     for (let attempt = 1; attempt <= limits.resultAttemptsMax; attempt++) {
       this.#attempts++
       try {
-        const error = await this.#attempt(await body(), this.#endId)
+        const error = await this.attempt(await body(), this.#endId)
         if (error === undefined) return true
         why = error.message
       } catch (error) {
@@ -76,15 +76,19 @@ export class AgentWriter {
 
   /** Admits one record, once. */
   async admit(body: Body, id: string = this.#ports.ids.next()): Promise<boolean> {
-    return (await this.#attempt(body, id)) === undefined
+    return (await this.attempt(body, id)) === undefined
   }
 
-  /** Why a record was not admitted; undefined once it is. */
-  async #attempt(body: Body, id: string): Promise<MailboxError | undefined> {
+  /**
+   * Why a record was not admitted; undefined once it is.
+   *
+   * @param bytesMax largest record that is admitted, bytes
+   */
+  async attempt(body: Body, id: string, bytesMax?: number): Promise<MailboxError | undefined> {
     const { clock, generation } = this.#ports
     const { identity } = generation
     const record = { protocol, id, identity, at: clock.now(), ...body } as AgentRecord
-    const admission = await this.#outbox.admit(record)
+    const admission = await this.#outbox.admit(record, bytesMax)
     return 'error' in admission ? admission.error : undefined
   }
 }

@@ -63,7 +63,10 @@ export interface ManagedAgentPorts {
   readonly observation?: Observation
 }
 
-type Message = 'look' | { readonly shown: string } | { readonly question: Question }
+type Message =
+  | 'look'
+  | { readonly shown: string }
+  | { readonly question: Question; readonly bytesMax: number }
 
 /** What an agent wants to know of its owner. */
 export interface Question {
@@ -160,9 +163,11 @@ export class ManagedAgent {
    * Asks the owner one question; the assignment is blocked until it answers or closes.
    *
    * Durable: once `asked`, the question survives whatever dies.
+   *
+   * @param bytesMax largest record it may become, bytes
    */
-  async ask(question: Question): Promise<AskAnswer> {
-    const answer = await this.#actor.ask({ question }, askWaitMs)
+  async ask(question: Question, bytesMax: number = limits.recordBytesDefault): Promise<AskAnswer> {
+    const answer = await this.#actor.ask({ question, bytesMax }, askWaitMs)
     return answer ?? { outcome: 'refused', why: 'the assignment is over' }
   }
 
@@ -228,7 +233,7 @@ export class ManagedAgent {
     if (close !== undefined) return this.#close(close)
     if (task === undefined) return undefined
     if (typeof message === 'object' && 'question' in message)
-      return this.#putQuestion(task, message.question)
+      return this.#putQuestion(task, message.question, message.bytesMax)
     if (typeof message === 'object' && 'shown' in message) await this.#noteShown(message.shown)
     await this.#answer(task)
     this.#startNext()
@@ -314,12 +319,14 @@ export class ManagedAgent {
     this.#retry = undefined
   }
 
-  async #putQuestion(task: TaskRecord, question: Question): Promise<AskAnswer> {
+  async #putQuestion(task: TaskRecord, question: Question, bytesMax: number): Promise<AskAnswer> {
     const why = this.#whyNoQuestion()
     if (why !== undefined) return { outcome: 'refused', why }
     const ask = this.#ports.ids.next()
-    if (!(await this.#writer.admit({ kind: 'ask', request: task.id, ...question }, ask)))
-      return { outcome: 'refused', why: 'the question could not be kept; the disk may be full' }
+    const body = { kind: 'ask', request: task.id, ...question } as const
+    const error = await this.#writer.attempt(body, ask, bytesMax)
+    if (error !== undefined)
+      return { outcome: 'refused', why: `it could not be kept: ${error.message}` }
     this.#mailbox.look()
     return { outcome: 'asked', ask, request: task.id }
   }

@@ -137,6 +137,15 @@ describe('a question', () => {
     assert.match(late.outcome === 'refused' ? late.why : '', /over/)
   })
 
+  it('is refused when it is longer than a message may be, and says by how much', async () => {
+    const { bench, agent } = await atWork()
+    const long = await bench.world.run(agent.ask({ text: 'x'.repeat(2_000) }, 1_024))
+    assert.match(long.outcome === 'refused' ? long.why : '', /has \d+ bytes; at most 1024/)
+    assert.equal(bench.mailbox.assignment.ask, undefined)
+    const short = await bench.world.run(agent.ask({ text: 'which?' }, 1_024))
+    assert.equal(short.outcome, 'asked')
+  })
+
   it('takes a steer for what it is: not its answer', async () => {
     const { bench, agent } = await atWork()
     await bench.world.run(agent.ask({ text: 'which?' }))

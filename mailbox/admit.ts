@@ -94,15 +94,16 @@ export class Outbox<R extends MailboxRecord> {
    * Unknown: from `link` on, a failure leaves the outcome open. The record may already have been read.
    * Ordered: records appear in the order of the calls; their syncs run beside each other.
    * Costs: two syncs, the one of the directory shared by all that wait for it.
+   *
+   * @param bytesMax largest record that is admitted, bytes; the outbox's own limit if left out
    */
-  admit(record: R): Promise<Admission> {
+  admit(record: R, bytesMax: number = this.#bytesMax): Promise<Admission> {
     const { id } = record
     if (this.#durable.has(id)) return Promise.resolve({ outcome: 'duplicate' })
     const running = this.#running.get(id)
     if (running !== undefined) return running.then(asDuplicate)
     const bytes = encode(record)
-    if (bytes.length > this.#bytesMax)
-      return Promise.resolve(tooLarge(record, bytes, this.#bytesMax))
+    if (bytes.length > bytesMax) return Promise.resolve(tooLarge(record, bytes, bytesMax))
     const admitting = this.#unknown.has(id)
       ? this.#retry(record, bytes)
       : this.#admit(record, bytes)

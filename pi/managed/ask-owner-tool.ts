@@ -1,7 +1,6 @@
 import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
 import { Type } from 'typebox'
 import type { AskAnswer, ManagedAgent } from '../../actors/index.ts'
-import { limits } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { readSettings } from '../settings.ts'
 import { shownText } from '../shown.ts'
@@ -69,10 +68,13 @@ export function registerAskOwnerTool(
         cwd,
         text: question,
         inlineBytesMax: settings.inlineAttachmentLimitBytes,
-        recordBytesMax: limits.recordBytesDefault,
+        recordBytesMax: settings.mailboxPayloadLimitBytes,
       })
       if ('problem' in files) throw new Error(shownText(`${files.problem} ${files.next}`))
-      const asked = await agent()?.ask({ text: question, ...(files.length > 0 && { files }) })
+      const asked = await agent()?.ask(
+        { text: question, ...(files.length > 0 && { files }) },
+        settings.mailboxPayloadLimitBytes,
+      )
       return answer(asked ?? { outcome: 'refused', why: 'this session serves no assignment' })
     },
   })
