@@ -34,8 +34,8 @@ describe('a question with real Pi processes', () => {
       },
       { when: ['__PI_HERDSMAN_AGENT_V4__:reply:', 'Blue.'], say: 'Painted blue.' },
     ])
-    const { lead, file } = await started(place)
-    await fact('the result is told', () => delivered(file).length > 0)
+    const { lead } = await started(place)
+    await lead.until(() => mails(lead)[1])
     await settled(place, [lead])
     assert.equal(mails(lead).length, 2)
     assert.match(
@@ -101,9 +101,8 @@ describe('a question with real Pi processes', () => {
       },
       { when: 'must be the only tool call', say: 'I decide by myself: red.' },
     ])
-    const { lead, file } = await started(place)
-    await fact('the result is told', () => delivered(file).length > 0)
-    assert.match(mails(lead)[0] ?? '', /I decide by myself: red\./)
+    const { lead } = await started(place)
+    assert.match(await lead.until(() => mails(lead)[0]), /I decide by myself: red\./)
     await settled(place, [lead])
     await lead.close()
   })
@@ -155,7 +154,7 @@ describe('an agent at work with real Pi processes', () => {
       },
     ])
     place.write('map.txt', 'here be dragons\n')
-    const { lead, file } = await started(place)
+    const { lead } = await started(place)
     await fact('the lead is idle', () => runs(lead) === 1)
     await fact('the agent notes its command', () =>
       generations(place).some(({ path }) => activityIn(path).includes('bash')),
@@ -163,7 +162,7 @@ describe('an agent at work with real Pi processes', () => {
     lead.prompt('please steer')
     await fact('it is steered', () => toolAnswers(lead).length === 3)
     place.write('dug', '')
-    await fact('the result is told', () => delivered(file).length > 0)
+    assert.match(await lead.until(() => mails(lead)[0]), /Dug left\./)
     const inspected = toolAnswers(lead).find(({ details }) => details['action'] === 'inspect')
     assert.match(inspected?.text ?? '', /^agent=generalist session=\S+ pid=\d+/)
     assert.match(inspected?.text ?? '', /\ntool bash /)
@@ -172,7 +171,6 @@ describe('an agent at work with real Pi processes', () => {
     assert.equal(inspected?.details['recent_output_truncated'], false)
     const steered = toolAnswers(lead).find(({ details }) => details['action'] === 'steer')
     assert.match(String(steered?.details['outcome']), /accepted|consumed/)
-    assert.match(mails(lead)[0] ?? '', /Dug left\./)
     await settled(place, [lead])
     await lead.close()
   })
@@ -190,9 +188,8 @@ describe('an agent at work with real Pi processes', () => {
       join(place.agentDirectory, 'agents/mole.md'),
       '---\ndescription: digs\ntools: read\nthinking: off\n---\nYou dig.\n',
     )
-    const { lead, file } = await started(place)
-    await fact('the result is told', () => delivered(file).length > 0)
-    assert.match(mails(lead)[0] ?? '', /I have no bash\./)
+    const { lead } = await started(place)
+    assert.match(await lead.until(() => mails(lead)[0]), /I have no bash\./)
     await settled(place, [lead])
     await lead.close()
   })
@@ -220,11 +217,10 @@ describe('a permission with real Pi processes', () => {
       join(place.agentDirectory, 'agents/mole.md'),
       '---\ndescription: digs\npermission: ask\nthinking: off\n---\nYou dig.\n',
     )
-    const { lead, file } = await started(place)
-    await fact('the result is told', () => delivered(file).length > 0)
-    await settled(place, [lead])
+    const { lead } = await started(place)
+    assert.match(await lead.until(() => mails(lead)[1]), /I go on without it\./)
     assert.match(mails(lead)[0] ?? '', /Will you run true for me\?/)
-    assert.match(mails(lead)[1] ?? '', /I go on without it\./)
+    await settled(place, [lead])
     const [list] = toolAnswers(lead)
     const definitions = list?.details['agent_definitions'] as Record<string, unknown>[]
     assert.equal(definitions.find(({ name }) => name === 'mole')?.['permission'], 'ask')
