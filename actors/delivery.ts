@@ -93,15 +93,19 @@ export class Delivery {
     const keys = new Set(reports.map(keyOf))
     for (const [key, report] of this.#waiting)
       if (report.generation.identity.generation === generation && !keys.has(key)) this.#drop(key)
+    let isMore = false
     for (const report of reports) {
       const key = keyOf(report)
       if (this.#told.has(key)) this.#ports.onDelivered(deliveryIdentity(report))
       else if (!this.#waiting.has(key)) {
         this.#waiting.set(key, report)
         this.#inDoubt.add(key)
+        isMore = true
       }
     }
-    this.pump() // behind the offers that wait already, so that they go together
+    // Behind the offers that wait already, so that they go together. What is there already waits for a hint: a look at
+    // a notice offers it again, and would otherwise ask a host that refuses for ever.
+    if (isMore) this.pump()
   }
 
   #drop(key: string): void {
@@ -144,13 +148,14 @@ export class Delivery {
 
   /** What has to be told. A notice is looked at once more: it says what is so now, or nothing. */
   async #current(): Promise<readonly Report[]> {
-    const current: Report[] = []
-    for (const [key, report] of this.#waiting) {
-      const now = 'notice' in report ? await this.#ports.recheck(report) : report
-      if (now !== undefined && keyOf(now) === key) current.push(now)
-      else this.#drop(key)
-    }
-    return current
+    const rechecked = [...this.#waiting].map(async ([key, report]) => {
+      if (!('notice' in report)) return report
+      const now = await this.#ports.recheck(report).catch(() => undefined)
+      if (now !== undefined && keyOf(now) === key) return now
+      this.#drop(key)
+      return []
+    })
+    return (await Promise.all(rechecked)).flat()
   }
 
   /** One message holds all reports: longer texts give way, and their whole goes to a file first. */

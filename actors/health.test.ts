@@ -129,6 +129,13 @@ describe('an owner', () => {
     assert.equal(notices(lead).length, 1)
     await lead.world.advance(62 * minute)
     assert.equal(notices(lead).length, 4) // at 10, 20, 40 and 80 minutes
+    const captures = lead.host.messages
+      .flat()
+      .map((each) => 'notice' in each && each.notice.capture)
+    assert.deepEqual(
+      captures.map((capture) => Boolean(capture)),
+      [true, false, false, false],
+    )
     assert.deepEqual(await lead.states(), { scout: 'working' })
   })
 
@@ -154,9 +161,24 @@ describe('an owner', () => {
     assert.deepEqual(notices(lead), ['scout lost'])
     await lead.quit()
     const next = await lead.world.lead()
-    await lead.world.advance(30 * minute)
+    await lead.world.advance(15 * minute)
     assert.deepEqual(notices(next), [])
     assert.deepEqual(await next.states(), { scout: 'lost' })
+    await lead.world.advance(30 * minute)
+    assert.deepEqual(notices(next), ['scout lost', 'scout lost']) // after 20 and 40 minutes: somebody may wait for it
+  })
+
+  it('is not asked again and again by a notice that its host refuses', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    let asked = 0
+    lead.host.trySend = () => {
+      asked++
+      return 'busy'
+    }
+    lead.world.agent('scout').process.end()
+    await lead.world.advance(minute)
+    assert.ok(asked > 0 && asked < 60, `${asked} times in a minute`)
   })
 
   it('is told of the start that failed by the start alone', async () => {

@@ -28,10 +28,14 @@ export function attention(facts: AgentFacts, now: number): Notice | undefined {
   const { condition, since } = found
   const lastsMs = since === undefined ? undefined : Math.max(0, now - since)
   const resultError = condition === 'result_error' ? facts.activity?.resultError : undefined
+  const count = reminder(condition, lastsMs ?? 0)
+  // When a loss was first seen is forgotten with the process that saw it, and the loss is the same.
+  const begin = condition === 'lost' ? 0 : (since ?? 0)
   return {
     condition,
     request: task.id,
-    episode: `${condition}:${since ?? 0}:${reminder(condition, lastsMs ?? 0)}`,
+    episode: `${condition}:${begin}:${count}`,
+    reminder: count,
     ...(lastsMs !== undefined && { lastsMs }),
     actions: row(facts).actions,
     ...(resultError && { resultError }),
@@ -44,9 +48,9 @@ interface Trouble {
   readonly since?: number
 }
 
-/** How long each lasts before it is told, and before the first reminder again, ms. */
+/** How long each lasts before it is told, unless it is told at once; the first reminder comes after twice that, ms. */
 const periodsMs: Readonly<Record<Condition, number>> = {
-  lost: 0,
+  lost: limits.staleMs,
   unknown: 0,
   result_error: limits.staleMs,
   unanswered: limits.unansweredMs,
@@ -55,10 +59,11 @@ const periodsMs: Readonly<Record<Condition, number>> = {
 }
 
 function trouble(facts: AgentFacts, now: number): Trouble | undefined {
-  const { assignment, presence, activity, askToldAt } = facts
+  const { assignment, presence, activity, askToldAt, lostSince } = facts
   const lasts = (condition: Condition, since: number | undefined): Trouble | undefined =>
     since !== undefined && now - since >= periodsMs[condition] ? { condition, since } : undefined
-  if (presence === 'lost') return { condition: 'lost' }
+  if (presence === 'lost')
+    return { condition: 'lost', ...(lostSince !== undefined && { since: lostSince }) }
   if (assignment.phase !== 'active') return undefined
   if (presence === 'unknown') return { condition: 'unknown' }
   if (activity?.resultError !== undefined)

@@ -89,7 +89,8 @@ export class OwnedActor implements StartedActor {
   #lookPastActor(): void {
     const seen = surveyed(this.#ports, this.#paths, this.facts.generation, this.#placement)
     if (seen === undefined) return // it is being settled, and its actor says so
-    const { presence, delivered, cleanupError } = this.facts
+    const { presence, delivered, cleanupError, lostSince, askToldAt, assignment } = this.facts
+    const isSameAsk = assignment.ask?.id === seen.facts.assignment.ask?.id
     const diagnostics = new Set([this.#diagnostic, seen.facts.diagnostic])
     diagnostics.delete(undefined)
     this.facts = {
@@ -99,6 +100,8 @@ export class OwnedActor implements StartedActor {
       delivered,
       ...(diagnostics.size > 0 && { diagnostic: [...diagnostics].join('; ') }),
       ...(cleanupError !== undefined && { cleanupError }),
+      ...(lostSince !== undefined && { lostSince }),
+      ...(askToldAt !== undefined && isSameAsk && { askToldAt }),
     }
   }
 

@@ -104,6 +104,7 @@ export class OwnedAgent {
   /** Which question was told, and since when that is known. */
   #told: { readonly ask: string; readonly at: number } | undefined
   #isSettled = false
+  #lostSince: number | undefined
   #cleanupError: string | undefined
   /** What all attempts at ending it came to. */
   #report: CloseReport = nothingClosed
@@ -202,6 +203,7 @@ export class OwnedAgent {
     const presence = await presenceOf(this.#ports, this.#mailbox)
     // What was proven gone stays gone: a generation is one process life.
     if (this.#presence !== 'lost') this.#presence = presence
+    if (this.#presence === 'lost') this.#lostSince ??= this.#ports.clock.now()
   }
 
   /** Whoever starts it here is told by the start itself. */
@@ -242,7 +244,14 @@ export class OwnedAgent {
       const refused = this.#check('close')
       if (refused !== undefined) return refused
     }
-    return this.#isDelivered ? this.#end() : this.#carryOut(reason)
+    if (!this.#isDelivered) return this.#carryOut(reason)
+    return (await this.#end()) ?? this.#leftToTheNext()
+  }
+
+  #leftToTheNext(): CloseAnswer {
+    const { label } = this.#mailbox.generation.identity
+    const why = 'its session ends; whoever opens it next ends the agent'
+    return { outcome: 'open', report: { ...this.#report, notClosed: [{ label, why }] } }
   }
 
   #check(action: Action): Refused | undefined {
@@ -307,7 +316,7 @@ export class OwnedAgent {
     const done = await endAgent(this.#ports, this.#edge(), 'delivered')
     this.#note(done)
     await this.#refreshPresence()
-    return done
+    return { outcome: done.outcome, report: this.#report }
   }
 
   #note({ outcome, report }: { readonly outcome: string; readonly report: CloseReport }): void {
@@ -331,6 +340,7 @@ export class OwnedAgent {
       delivered: this.#isDelivered,
       ...(ready && { ready }),
       ...(activity && { activity }),
+      ...(this.#lostSince !== undefined && { lostSince: this.#lostSince }),
       ...(this.#told && this.#told.ask === assignment.ask?.id && { askToldAt: this.#told.at }),
       ...(diagnostic !== undefined && { diagnostic }),
       ...(this.#cleanupError !== undefined && { cleanupError: this.#cleanupError }),

@@ -102,6 +102,8 @@ export interface Notice {
   readonly request: string
   /** Since when it is so, and which reminder this is: each is told once. */
   readonly episode: string
+  /** 0 for the first notice of its episode, one more for each after it. */
+  readonly reminder: number
   /** How long it has been so, ms, where that is known. */
   readonly lastsMs?: number
   /** What can be done with the agent now. */

@@ -23,6 +23,8 @@ export interface AgentFacts {
   readonly delivered: boolean
   /** What the agent says it does; advice only. */
   readonly activity?: Activity
+  /** When its process was found to be gone, milliseconds since the epoch. */
+  readonly lostSince?: number
   /** When its open question was found to be told, milliseconds since the epoch. */
   readonly askToldAt?: number
   readonly cleanupError?: string

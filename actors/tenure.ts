@@ -115,7 +115,8 @@ export class Tenure<Launch> {
     const agent = this.#agents.get(generation.identity.generation)
     await agent?.look()
     const notice = agent && attention(agent.facts, this.#ports.clock.now())
-    if (notice?.condition !== 'stale') return notice && { generation, notice }
+    if (notice?.condition !== 'stale' || notice.reminder > 0)
+      return notice && { generation, notice }
     const paths = generationPaths(this.#paths.directory, generation.identity.generation)
     const capture = await this.#ports
       .runnerOf(generation.runner)

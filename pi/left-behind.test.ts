@@ -40,6 +40,15 @@ describe('a person who leaves a session', () => {
     )
   })
 
+  it('is told that a parent works on which waits for its own agents, and asks nothing', async (t) => {
+    const lead = await world().lead()
+    await lead.delegate(completes('done', { workMs: 200, owns: [hangs()] }))
+    await lead.world.advance(10_000)
+    assert.deepEqual(await lead.states(), { scout: 'blocked' })
+    await lead.world.run(lead.owner.stop())
+    assert.match(await toldOf(t, lead), /: 1 works on\. /)
+  })
+
   it('is told that an agent cannot be seen where nothing proves what it does', async (t) => {
     const lead = await world().lead()
     await lead.delegate(hangs())

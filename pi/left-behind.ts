@@ -1,4 +1,4 @@
-import { type Row, type SurveyPorts, survey } from '../actors/index.ts'
+import { openQuestion, type Row, type SurveyPorts, survey } from '../actors/index.ts'
 import { ownerPaths, type RootPaths } from '../mailbox/index.ts'
 import { roleOf } from './role.ts'
 import { readHeader } from './session-file.ts'
@@ -42,5 +42,5 @@ function kindOf({ state, facts }: Row): (typeof kinds)[number][0] {
   if (facts.assignment.conclusion !== undefined) return 'is done'
   if (state === 'lost') return 'is lost'
   if (state === 'unknown') return 'is unseen'
-  return state === 'blocked' ? 'asks' : 'works'
+  return openQuestion(facts) === undefined ? 'works' : 'asks'
 }

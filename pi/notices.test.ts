@@ -7,7 +7,14 @@ import { mailMessage } from './messages.ts'
 function noticeOf(condition: Condition, more: Partial<Notice> = {}): NoticeReport {
   const request = 'r'.repeat(26)
   const actions = ['inspect', 'close']
-  const notice = { condition, request, episode: `${condition}:1:0`, lastsMs: 660_000, actions }
+  const notice = {
+    condition,
+    request,
+    episode: `${condition}:1:0`,
+    reminder: 0,
+    lastsMs: 660_000,
+    actions,
+  }
   return { generation: aGeneration('scout'), notice: { ...notice, ...more } }
 }
 

@@ -80,6 +80,16 @@ describe('trust in a project', () => {
     assert.equal(readFileSync(settingsPath(agentDirectory), 'utf8'), broken)
   })
 
+  it('takes no other answer away', async (t) => {
+    const { trust, at, project, define, agentDirectory } = place(t)
+    define(project)
+    const others = { '/a': false, '/b': 'yes' }
+    writeFileSync(settingsPath(agentDirectory), JSON.stringify({ trustedProjects: others }))
+    assert.equal(await trust.isTrusted(at(project)), true)
+    const { trustedProjects } = JSON.parse(readFileSync(settingsPath(agentDirectory), 'utf8'))
+    assert.deepEqual(trustedProjects, { ...others, [project]: true })
+  })
+
   it('in one directory admits no definitions of another', (t) => {
     const { trust, at, below, project, define, decide, agentDirectory } = place(t)
     define(project)

@@ -75,14 +75,16 @@ export class ProjectTrust {
   }
 
   #keep(project: string, answer: boolean): Promise<void> {
-    const places = { agentDirectory: this.#agentDirectory, cwd: project, projectTrusted: false }
-    const { trustedProjects } = readSettings(places)
     return writeSettings(this.#fs, this.#ids, this.#agentDirectory, (now) => ({
       ...now,
-      trustedProjects: { ...trustedProjects, [project]: answer },
+      trustedProjects: { ...mapIn(now['trustedProjects']), [project]: answer },
     }))
   }
 }
+
+/** What stands there already, valid or not: an answer takes nothing away. */
+const mapIn = (value: unknown): object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
 
 /** The canonical directory of the project whose definitions are read at `cwd`: what is asked for is what is read. */
 function projectOf(cwd: string): string | undefined {
