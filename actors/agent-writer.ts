@@ -75,8 +75,8 @@ export class AgentWriter {
   }
 
   /** Admits one record, once. */
-  async admit(body: Body, id: string = this.#ports.ids.next()): Promise<boolean> {
-    return (await this.attempt(body, id)) === undefined
+  async admit(body: Body): Promise<boolean> {
+    return (await this.attempt(body, this.#ports.ids.next())) === undefined
   }
 
   /**

@@ -124,7 +124,10 @@ export async function endAgent(
   try {
     const alive = await endProcess(ports, mailbox)
     if (alive !== undefined) return open(mailbox, alive)
-    await lookThrough(ports.clock, mailbox) // what it wrote before it ended counts
+    // What it wrote before it ended counts, and none found is no proof of none where it cannot be read.
+    const state = await lookThrough(ports.clock, mailbox)
+    if (state === 'problem' && result !== 'delivered')
+      return open(mailbox, `its mailbox cannot be read now: ${mailbox.diagnostic}`)
     const { conclusion, closed: said } = mailbox.assignment
     if (conclusion !== undefined && result === 'stands')
       return { outcome: 'result', report: nothingClosed }

@@ -7,6 +7,7 @@ import type { DeliveryIdentity, ResultReport } from './index.ts'
 import type { NoticeReport, Report } from './ports.ts'
 import {
   aFailure,
+  aNotice,
   aQuestion,
   aReport,
   deliveryFields,
@@ -39,12 +40,12 @@ class Desk {
       root: rootPaths('/agent'),
       host: this.host,
       onDelivered: ({ generation }) => this.delivered.push(generation),
-      recheck: async (report) => this.rechecked(report),
+      recheck: (report) => this.rechecked(report),
     })
   }
 
   /** What a notice comes to when it is looked at once more. */
-  rechecked: (report: NoticeReport) => NoticeReport | undefined = (report) => report
+  rechecked: (report: NoticeReport) => Promise<NoticeReport | undefined> = async (report) => report
 
   offerReport(report: Report): void {
     this.delivery.offer(report.generation.identity.generation, [report])
@@ -75,6 +76,38 @@ class Desk {
 }
 
 describe('delivery', () => {
+  it('sends nothing any more once it was told to stop, whatever it was looking at', async () => {
+    const desk = new Desk()
+    let goOn = () => {}
+    const looked = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    desk.rechecked = async (report) => {
+      await looked
+      return report
+    }
+    desk.offerReport(aNotice('a'))
+    await desk.world.advance(1)
+    const stopped = desk.delivery.stop()
+    goOn()
+    await desk.world.run(stopped)
+    await desk.quiet()
+    assert.deepEqual(desk.sentLabels, [])
+  })
+
+  it('gives results the whole room of a message, beside notices without words of an agent', async () => {
+    const desk = new Desk()
+    desk.host.begin()
+    const text = 'x'.repeat(limits.resultInlineBytesMax)
+    desk.offerReport(aReport('a', text))
+    for (const label of ['b', 'c', 'd']) desk.offerReport(aNotice(label))
+    desk.host.end()
+    await desk.quiet()
+    const [sent] = desk.host.messages
+    assert.equal(sent?.length, 4)
+    assert.equal(textOf(resultsIn(sent ?? [])[0]), text)
+  })
+
   it('hands a result to an idle owner and says so once it is in its history', async () => {
     const desk = new Desk()
     desk.offer('a')

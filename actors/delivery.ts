@@ -137,6 +137,7 @@ export class Delivery {
     const current = await this.#current()
     if (current.length === 0) return
     const reports = await this.#fitting(current)
+    if (this.#actor.state !== 'running') return // stopped meanwhile: what is sent now would start another run
     // Marked first: once the host has it, a crash of ours must lead to a look, never to a second send.
     for (const key of current.map(keyOf)) this.#inDoubt.add(key)
     try {
@@ -160,7 +161,7 @@ export class Delivery {
 
   /** One message holds all reports: longer texts give way, and their whole goes to a file first. */
   async #fitting(reports: readonly Report[]): Promise<readonly Report[]> {
-    const share = Math.floor(limits.messageBytesMax / reports.length)
+    const share = shareOf(reports)
     return Promise.all(reports.map((report) => this.#shorten(report, share)))
   }
 
@@ -195,6 +196,12 @@ export class Delivery {
     }
     return { ...report, conclusion: { ...conclusion, text, whole } }
   }
+}
+
+/** Room of each text in one message, bytes: a notice without the agent's own words needs next to none. */
+export function shareOf(reports: readonly Report[]): number {
+  const texts = reports.filter((each) => !('notice' in each) || each.notice.capture !== undefined)
+  return Math.floor(limits.messageBytesMax / Math.max(1, texts.length))
 }
 
 /** What a delivery is recognised by. */

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import assert, { fail } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Activity, limits } from '../mailbox/index.ts'
+import { type Activity, limits, MailboxError } from '../mailbox/index.ts'
 import { fold } from './assignment.ts'
 import { attention } from './health.ts'
 import type { Condition } from './ports.ts'
@@ -16,6 +16,7 @@ import {
   completes,
   hangs,
   type Lead,
+  refusal,
   world,
 } from './testing/index.ts'
 
@@ -56,6 +57,11 @@ describe('an agent that should be looked at', () => {
       'is gone and has a result',
       { presence: 'lost', assignment: fold([aTask()], [anAck('task'), aResult()]) },
       undefined,
+    ],
+    [
+      'has not taken its task',
+      { assignment: fold([{ ...aTask(), at: now - limits.untakenMs }], []) },
+      'untaken',
     ],
     [
       'is being closed',
@@ -139,6 +145,29 @@ describe('an owner', () => {
     assert.deepEqual(await lead.states(), { scout: 'working' })
   })
 
+  it('is told of silence once for each length of it, however often an agent is silent', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    for (let command = 0; command < 5; command++) {
+      lead.world.agent('scout').note()
+      await lead.world.advance(11 * minute)
+    }
+    assert.deepEqual(notices(lead), ['scout stale'])
+  })
+
+  it('is shown what a silent agent did last with the first notice it is told, whenever that is', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs({ says: ['digging'] }))
+    lead.world.agent('scout').note()
+    lead.host.begin()
+    await lead.world.advance(25 * minute)
+    lead.host.end()
+    await lead.world.advance(minute)
+    const [report] = lead.host.messages.flat()
+    assert.ok(report !== undefined && 'notice' in report)
+    assert.deepEqual(report.notice.capture?.lines, ['digging'])
+  })
+
   it('is not told while it is busy, nor what is over by then', async () => {
     const lead = await world().lead()
     await lead.delegate(hangs())
@@ -201,6 +230,36 @@ describe('an owner', () => {
     await lead.world.advance(2 * minute)
     assert.deepEqual(notices(lead), ['scout unanswered'])
     assert.equal(lead.host.session.entries.length, 2)
+  })
+
+  it('is not reminded of the same question anew by each process that opens its session', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    await lead.world.run(lead.world.agent('scout').managed?.ask({ text: 'which?' }) ?? fail())
+    await lead.world.advance(6 * minute)
+    assert.deepEqual(notices(lead), ['scout unanswered'])
+    await lead.quit()
+    const next = await lead.world.lead()
+    await lead.world.advance(6 * minute)
+    assert.deepEqual(notices(next), [])
+  })
+
+  it('is not told that a result is missing which cannot be read now, and a close does not lose it', async () => {
+    const lead = await world().lead()
+    await lead.delegate(completes('found it', { workMs: 5_000 }))
+    const { fs } = lead.process
+    const list = fs.list.bind(fs)
+    fs.list = (path) => {
+      if (path.endsWith('/agent')) throw new MailboxError('DROVER_MAILBOX_IO', 'report', 'EMFILE')
+      return list(path)
+    }
+    await lead.world.advance(minute)
+    assert.deepEqual(notices(lead), [])
+    const { message } = await refusal(lead.world, lead.owner.close('scout'))
+    assert.match(message, /its mailbox cannot be read now.*EMFILE/)
+    fs.list = list
+    await lead.settled()
+    assert.deepEqual(lead.told, ['scout'])
   })
 
   it('is told when a result cannot be written, and the result itself once it can', async () => {

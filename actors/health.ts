@@ -25,17 +25,13 @@ export function attention(facts: AgentFacts, now: number): Notice | undefined {
   if (task === undefined || conclusion !== undefined || close !== undefined) return undefined
   const found = trouble(facts, now)
   if (found === undefined) return undefined
-  const { condition, since } = found
+  const { condition, since, about = '' } = found
   const lastsMs = since === undefined ? undefined : Math.max(0, now - since)
   const resultError = condition === 'result_error' ? facts.activity?.resultError : undefined
-  const count = reminder(condition, lastsMs ?? 0)
-  // When a loss was first seen is forgotten with the process that saw it, and the loss is the same.
-  const begin = condition === 'lost' ? 0 : (since ?? 0)
   return {
     condition,
     request: task.id,
-    episode: `${condition}:${begin}:${count}`,
-    reminder: count,
+    episode: `${condition}:${about}:${reminder(condition, lastsMs ?? 0)}`,
     ...(lastsMs !== undefined && { lastsMs }),
     actions: row(facts).actions,
     ...(resultError && { resultError }),
@@ -44,8 +40,13 @@ export function attention(facts: AgentFacts, now: number): Notice | undefined {
 
 interface Trouble {
   readonly condition: Condition
-  /** Milliseconds since the epoch, where it can end again. */
+  /** Since when it is known, milliseconds since the epoch. */
   readonly since?: number
+  /**
+   * What tells it from another of its kind. No time: every process would begin anew, and an agent that is silent often
+   * would be told of each time.
+   */
+  readonly about?: string
 }
 
 /** How long each lasts before it is told, unless it is told at once; the first reminder comes after twice that, ms. */
@@ -60,15 +61,17 @@ const periodsMs: Readonly<Record<Condition, number>> = {
 
 function trouble(facts: AgentFacts, now: number): Trouble | undefined {
   const { assignment, presence, activity, askToldAt, lostSince } = facts
-  const lasts = (condition: Condition, since: number | undefined): Trouble | undefined =>
-    since !== undefined && now - since >= periodsMs[condition] ? { condition, since } : undefined
+  const lasts = (condition: Condition, since = now, about = ''): Trouble | undefined =>
+    now - since >= periodsMs[condition] ? { condition, since, about } : undefined
   if (presence === 'lost')
     return { condition: 'lost', ...(lostSince !== undefined && { since: lostSince }) }
-  if (assignment.phase !== 'active') return undefined
-  if (presence === 'unknown') return { condition: 'unknown' }
+  if (assignment.phase !== 'active' && assignment.phase !== 'offered') return undefined
+  if (presence === 'unknown')
+    return assignment.phase === 'active' ? { condition: 'unknown' } : undefined
   if (activity?.resultError !== undefined)
     return { condition: 'result_error', since: activity.resultError.since } // it has been tried often by then
-  if (openQuestion(facts) !== undefined) return lasts('unanswered', askToldAt)
+  const ask = openQuestion(facts)
+  if (ask !== undefined) return lasts('unanswered', askToldAt, ask.id)
   if (assignment.pendingSince !== undefined) return lasts('untaken', assignment.pendingSince)
   return isStale(facts, now) ? lasts('stale', activity?.at) : undefined
 }

@@ -1,6 +1,6 @@
 export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
 export { type CloseReport, nothingClosed } from './cascade.ts'
-export { deliveryIdentity, deliveryKey, head } from './delivery.ts'
+export { deliveryIdentity, deliveryKey, head, shareOf } from './delivery.ts'
 export type { Descendant } from './descendants.ts'
 export { isStale, silentMs } from './health.ts'
 export {

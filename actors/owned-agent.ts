@@ -104,6 +104,8 @@ export class OwnedAgent {
   /** Which question was told, and since when that is known. */
   #told: { readonly ask: string; readonly at: number } | undefined
   #isSettled = false
+  /** Whether the latest look read all there is: what was not read may say otherwise. */
+  #isReadable = true
   #lostSince: number | undefined
   #cleanupError: string | undefined
   /** What all attempts at ending it came to. */
@@ -164,7 +166,9 @@ export class OwnedAgent {
     const { clock } = this.#ports
     // Presence first: a process that is gone by now has written all it ever will.
     await this.#refreshPresence()
-    if ((await lookThrough(clock, this.#mailbox)) === 'gone') return this.#finish()
+    const state = await lookThrough(clock, this.#mailbox)
+    if (state === 'gone') return this.#finish()
+    this.#isReadable = state !== 'problem'
     const { conclusion, close } = this.#mailbox.assignment
     this.#offer()
     if (this.#isDelivered) await this.#end()
@@ -182,7 +186,8 @@ export class OwnedAgent {
     if (conclusion !== undefined && !this.#isDelivered) reports.push({ generation, conclusion })
     else if (ask !== undefined) reports.push({ generation, ask })
     const notice = attention(this.#facts(), this.#ports.clock.now())
-    if (notice !== undefined && !this.#isStarting()) reports.push({ generation, notice })
+    if (notice !== undefined && this.#isReadable && !this.#isStarting())
+      reports.push({ generation, notice })
     this.#ports.offer(generation.identity.generation, reports)
   }
 

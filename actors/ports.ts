@@ -100,16 +100,14 @@ export interface Notice {
   readonly condition: Condition
   /** Of the assignment. */
   readonly request: string
-  /** Since when it is so, and which reminder this is: each is told once. */
+  /** What it is about, and which reminder this is: each is told once. */
   readonly episode: string
-  /** 0 for the first notice of its episode, one more for each after it. */
-  readonly reminder: number
-  /** How long it has been so, ms, where that is known. */
+  /** How long it has been so at least, ms, where that is known: as far as this process has seen it. */
   readonly lastsMs?: number
   /** What can be done with the agent now. */
   readonly actions: readonly string[]
   readonly resultError?: ResultError
-  /** What it did last, with the first notice of its silence. */
+  /** What it did last, with the first notice of its silence that is told. */
   readonly capture?: Capture
 }
 

@@ -125,6 +125,7 @@ const isAtWork: Check = ({ generation, assignment }) =>
         next: 'List agents to see what can be done with it.',
       }
 
+/** Its own word, as its activity is; it alone knows, and a steer would come too late. */
 const isNotAtItsEnd: Check = ({ generation, activity }) =>
   activity?.resultError === undefined
     ? true
@@ -178,7 +179,7 @@ const isNotClosed: Check = ({ generation, assignment }) =>
 /** What each action needs, in the order it is told. Lists offer what passes; the action itself checks the same. */
 const needs: Readonly<Record<Action, readonly Check[]>> = {
   steer: [hasNoResult, isProven, isLive, isAtWork, isNotAtItsEnd, asksNothing, hasRoomForSteers],
-  reply: [hasNoResult, isProven, isLive, isAtWork, isNotAtItsEnd, asks],
+  reply: [hasNoResult, isProven, isLive, isAtWork, asks],
   inspect: [isProven, isLive, isNotClosed],
   close: [hasNoResult, isProven],
 }

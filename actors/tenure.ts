@@ -51,6 +51,8 @@ export class Tenure<Launch> {
   readonly #delivery: Delivery
   readonly #agents = new Map<string, OwnedActor>()
   readonly #unsubscribe: () => void
+  /** Agents whose silence was told, with what they did last. */
+  readonly #heard = new Set<string>()
   #unreadable: readonly string[] = []
 
   /**
@@ -108,15 +110,16 @@ export class Tenure<Launch> {
     const agent = this.#agents.get(generation)
     if (ask !== undefined) agent?.tell({ type: 'asked', ask })
     else if (notice === undefined) agent?.tell({ type: 'delivered' })
+    else if (notice.startsWith('stale:')) this.#heard.add(generation)
   }
 
-  /** An agent may have gone on since it was looked at. The first notice of its silence shows what it did last. */
+  /** An agent may have gone on since it was looked at. The first notice told of its silence shows what it did last. */
   async #recheck({ generation }: NoticeReport): Promise<NoticeReport | undefined> {
     const agent = this.#agents.get(generation.identity.generation)
     await agent?.look()
     const notice = agent && attention(agent.facts, this.#ports.clock.now())
-    if (notice?.condition !== 'stale' || notice.reminder > 0)
-      return notice && { generation, notice }
+    const isFirst = !this.#heard.has(generation.identity.generation)
+    if (notice?.condition !== 'stale' || !isFirst) return notice && { generation, notice }
     const paths = generationPaths(this.#paths.directory, generation.identity.generation)
     const capture = await this.#ports
       .runnerOf(generation.runner)
@@ -248,6 +251,7 @@ export class Tenure<Launch> {
     const actor = this.#agents.get(name)
     actor?.settle(report)
     this.#agents.delete(name)
+    this.#heard.delete(name)
     actor?.release()
     void this.#system.stopActor(name)
     this.#ports.changed()

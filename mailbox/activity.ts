@@ -30,15 +30,18 @@ export interface Activity extends AgentStatus {
   readonly lines: readonly string[]
 }
 
+/** What a `Date` can hold, milliseconds since the epoch. */
+const time = z.int().min(0).max(8_640_000_000_000_000)
+
 const resultError: z.ZodType<ResultError> = z.strictObject({
   status: z.enum(['completed', 'failed', 'closed']),
   attempts: z.int().min(1),
   cause: z.string().max(resultErrorCharsMax),
-  since: z.int().min(0),
+  since: time,
 })
 
 const schema: z.ZodType<Activity> = z.strictObject({
-  at: z.int().min(0),
+  at: time,
   tool: z.string().max(256).optional(),
   tokens: z.int().min(0).optional(),
   contextPercent: z.number().min(0).optional(),

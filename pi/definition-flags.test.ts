@@ -121,6 +121,19 @@ describe('a definition', () => {
     assert.deepEqual(explicit.flags, ['--tools', 'ls'])
   })
 
+  it('delegates unless that is taken away by its name, and can always ask', () => {
+    const own = ['ask_owner', 'agent']
+    const toolsOf = (line: string) => {
+      const { flags } = flagsOf(['tools: read', line], own)
+      return flags[flags.indexOf('--tools') + 1]?.split(',')
+    }
+    assert.deepEqual(toolsOf('permission: deny'), ['read', 'ask_owner', 'agent'])
+    assert.deepEqual(toolsOf('permission: {agent: deny, ask_owner: deny}'), ['read', 'ask_owner'])
+    assert.deepEqual(toolsOf('excludeTools: agent, ask_owner'), ['read', 'ask_owner'])
+    const { systemPrompt } = flagsOf(['permission: {agent: ask}'], own)
+    assert.match(systemPrompt, /withheld from you: agent \(permission ask of the definition role\)/)
+  })
+
   it('says in the prompt which tools its permission withholds, and whom to ask', () => {
     assert.equal(
       flagsOf(['permission: ask']).systemPrompt,
@@ -129,8 +142,8 @@ describe('a definition', () => {
     assert.equal(flagsOf(['permission: ask', 'tools: [read]']).systemPrompt, 'You are a role.')
   })
 
-  it('keeps the tools of ours whatever it limits', () => {
-    const denied = flagsOf(['permission: {"*": deny, agent: deny}'], ['agent'])
+  it('keeps the tools of ours whatever it limits without naming them', () => {
+    const denied = flagsOf(['permission: {"*": deny}'], ['agent'])
     assert.deepEqual(denied.flags, ['--tools', 'read,agent'])
     assert.doesNotMatch(denied.systemPrompt, /agent \(/)
     assert.deepEqual(flagsOf(['tools: [read]'], ['agent']).flags, ['--tools', 'read,agent'])

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtinTools, type Definition, expandBody } from './definitions/index.ts'
 import { pathFrom } from './paths.ts'
-import { limitsTools, type Withheld, withheld, withheldText } from './permission.ts'
+import { limitsTools, type Withheld, withheld, withheldByName, withheldText } from './permission.ts'
+import { askOwnerToolName } from './tool-names.ts'
 
 /** What the host knows that a definition refers to. */
 export interface HostKnowledge {
@@ -76,11 +77,7 @@ function toolFlags(
     limitsTools(permitting)
   if (!isLimited) return { flags: [], withheld: [] }
   const wanted = noTools ? [] : (tools ?? activeTools)
-  const excluded = new Set([
-    ...excludeTools,
-    ...(noBuiltinTools ? builtinTools : []),
-    ...ownTools, // had whatever the limits
-  ])
+  const excluded = new Set([...excludeTools, ...(noBuiltinTools ? builtinTools : []), ...ownTools])
   // A parent from which a tool is withheld does not have it either; its child is told of it all the same.
   const known = noTools ? [] : (tools ?? new Set([...activeTools, ...builtinTools]))
   const taken = [...known].flatMap((name) =>
@@ -89,10 +86,18 @@ function toolFlags(
   const kept = wanted.filter(
     (name) => !excluded.has(name) && !taken.some(({ tool }) => tool === name),
   )
-  const all = [...new Set([...kept, ...ownTools])]
+  // To ask is had whatever the limits; to delegate may be taken away, by name.
+  const limitable = ownTools.filter((name) => name !== askOwnerToolName)
+  const ownTaken = limitable.flatMap((name) => withheldByName(name, permitting) ?? [])
+  const takenAway = new Set([
+    ...ownTaken.map(({ tool }) => tool),
+    ...limitable.filter((name) => excludeTools.includes(name)),
+  ])
+  const own = ownTools.filter((name) => !takenAway.has(name))
+  const all = [...new Set([...kept, ...own])]
   return {
     flags: all.length === 0 ? ['--no-tools'] : ['--tools', all.join(',')],
-    withheld: taken,
+    withheld: [...taken, ...ownTaken],
   }
 }
 

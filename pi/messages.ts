@@ -6,6 +6,7 @@ import {
   type QuestionReport,
   type Report,
   type ResultReport,
+  shareOf,
 } from '../actors/index.ts'
 import { limits } from '../mailbox/index.ts'
 import { type NoticeDetails, noticeDetails, noticeText } from './notices.ts'
@@ -65,7 +66,7 @@ export function mailMessage(reports: readonly Report[]): MailMessage {
   const notices: NoticeDetails[] = []
   const lines: string[] = []
   const texts: string[] = []
-  const share = Math.floor(limits.messageBytesMax / reports.length)
+  const share = shareOf(reports)
   for (const report of reports)
     if ('ask' in report) {
       const question = questionDetails(report)

@@ -11,7 +11,6 @@ function noticeOf(condition: Condition, more: Partial<Notice> = {}): NoticeRepor
     condition,
     request,
     episode: `${condition}:1:0`,
-    reminder: 0,
     lastsMs: 660_000,
     actions,
   }
@@ -22,7 +21,7 @@ const texts: Readonly<Record<Condition, RegExp>> = {
   lost: /process is gone .*\/sessions\/scout\.jsonl.* delegate and session session-of-scout/,
   unknown: /cannot be proved .* List agents again later/,
   result_error: /end \(completed\) .* 8 attempts: disk is gone\. .* a close discards it/,
-  unanswered: /waited for your answer for 11 minutes\. Answer it with reply/,
+  unanswered: /waited for your answer for at least 11 minutes\. Answer it with reply/,
   untaken: /has not taken what you sent it for 11 minutes/,
   stale: /no turn, message or tool for 11 minutes\. That proves nothing/,
 }

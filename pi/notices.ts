@@ -10,7 +10,7 @@ export interface NoticeDetails {
   readonly piSessionFile: string
   readonly requestId: string
   readonly condition: Condition
-  /** How long it had lasted when it was sent. */
+  /** How long it had lasted at least when it was sent. */
   readonly lastsMs?: number
   readonly availableActions: readonly string[]
   readonly identity: DeliveryIdentity
@@ -50,7 +50,7 @@ const says: Readonly<Record<Condition, (report: NoticeReport) => string>> = {
   unknown: () =>
     'It cannot be proved whether its process runs, so nothing is done to it. List agents again later.',
   unanswered: ({ notice }) =>
-    `Its question has waited for your answer for ${minutes(notice.lastsMs)}. Answer it with reply, or close the agent; list shows the question.`,
+    `Its question has waited for your answer for at least ${minutes(notice.lastsMs)}. Answer it with reply, or close the agent; list shows the question.`,
   untaken: ({ notice }) =>
     `It has not taken what you sent it for ${minutes(notice.lastsMs)}, although its process is there. It may be stuck.`,
   stale: ({ notice }) =>

@@ -36,6 +36,14 @@ export function withheld(tool: string, definitions: readonly Source[]): Withheld
   return undefined
 }
 
+/** The same, for a tool that only a permission with its name is about. */
+export function withheldByName(tool: string, definitions: readonly Source[]): Withheld | undefined {
+  const naming = definitions.filter(
+    ({ permission = 'allow' }) => typeof permission === 'object' && Object.hasOwn(permission, tool),
+  )
+  return withheld(tool, naming)
+}
+
 function wordFor(tool: string, { permission = 'allow' }: Source): PermissionWord {
   const words = typeof permission === 'string' ? { '*': permission } : permission
   if (Object.hasOwn(words, tool)) return words[tool] ?? 'allow'

@@ -21,7 +21,13 @@ import {
   type SteerRecord,
   type TaskRecord,
 } from '../../mailbox/index.ts'
-import type { DeliveryIdentity, QuestionReport, Report, ResultReport } from '../index.ts'
+import type {
+  DeliveryIdentity,
+  NoticeReport,
+  QuestionReport,
+  Report,
+  ResultReport,
+} from '../index.ts'
 
 /** The smallest valid records: a test names only what it is about. Equal arguments make equal records. */
 
@@ -148,6 +154,17 @@ export function aQuestion(label: string): QuestionReport {
   const { generation } = aReport(label)
   const { identity } = generation
   return { generation, ask: { ...anAsk(`question of ${label}`), identity } }
+}
+
+/** A notice about the same agent. */
+export function aNotice(label: string): NoticeReport {
+  const notice = {
+    condition: 'lost',
+    request: idOf('task'),
+    episode: 'lost::0',
+    actions: [],
+  } as const
+  return { generation: aReport(label).generation, notice }
 }
 
 export const resultsIn = (reports: readonly Report[]): ResultReport[] =>

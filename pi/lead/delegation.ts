@@ -342,6 +342,6 @@ export class Delegation {
   }
 }
 
-/** Tools of ours that an agent has whatever its definition limits. */
+/** Tools of ours that an agent of this definition has. */
 const ownTools = ({ agents = [] }: Definition): readonly string[] =>
   agents.length === 0 ? [askOwnerToolName] : [askOwnerToolName, agentToolName]

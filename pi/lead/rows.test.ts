@@ -57,4 +57,16 @@ describe('an agent in a list', () => {
     })
     assert.match(String(next), /close discards it/)
   })
+
+  it('is listed although it says that it did something after the end of time', async () => {
+    const lead = await world().lead()
+    await lead.delegate(hangs())
+    const { machine } = lead.world
+    const { activityFile } = lead.world.agent('scout').order.paths
+    const noted = JSON.stringify({ at: 9_000_000_000_000_000, lines: [] })
+    machine.disk.plant(activityFile, 'file', Buffer.from(noted))
+    const [row] = await lead.rows()
+    assert.ok(row)
+    assert.ok(!('last_activity_at' in listedAgent(row, 0)))
+  })
 })
