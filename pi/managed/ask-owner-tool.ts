@@ -13,7 +13,10 @@ const parameters = Type.Object(
         'The one decision you need, with the options you see and what each would lead to.',
     }),
     files: Type.Optional(
-      Type.Array(Type.String(), { description: 'Files that support the question, by path.' }),
+      Type.Array(Type.String(), {
+        description:
+          'Files that support the question, by path from your directory. Small text files travel whole, others by path. Do not attach AGENTS.md, CLAUDE.md, GEMINI.md and the like, or a SKILL.md, unless the question is about them.',
+      }),
     ),
   },
   { additionalProperties: false },
