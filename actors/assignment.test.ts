@@ -66,6 +66,8 @@ describe('an assignment', () => {
 
   it('says why its task was rejected', () => {
     assert.equal(fold([aTask()], [aRejection('task')]).rejection?.code, 'busy')
+    const { reasons } = fold([aTask(), aSteer('left')], [anAck('task'), aRejection('left')])
+    assert.deepEqual([...reasons], [[idOf('left'), 'not now']])
     assert.equal(fold([aTask()], [anAck('task')]).rejection, undefined)
   })
 })

@@ -44,6 +44,8 @@ export interface Assignment {
   readonly closed?: ClosedRecord
   /** When the oldest request was written that is not answered yet, milliseconds since the epoch. Advice. */
   readonly pendingSince?: number
+  /** Why the agent did not take a request, in its words, by the request's id. */
+  readonly reasons: ReadonlyMap<string, string>
   /** What became of every request, by its id. */
   readonly requests: ReadonlyMap<string, RequestOutcome>
 }
@@ -80,12 +82,15 @@ export function fold(
   )
   const fate = (id: string): RequestOutcome =>
     consumed.has(id) ? 'consumed' : isOver ? 'superseded' : 'accepted'
+  const reasons = new Map<string, string>()
   const requests = new Map<string, RequestOutcome>()
   for (const { kind, id } of owner) {
     if (kind === 'placed') continue
     const answer = answers.get(id)
-    if (answer?.accepted === false) requests.set(id, 'rejected')
-    else if (answer !== undefined) requests.set(id, kind === 'steer' ? fate(id) : 'accepted')
+    if (answer?.accepted === false) {
+      requests.set(id, 'rejected')
+      reasons.set(id, answer.message)
+    } else if (answer !== undefined) requests.set(id, kind === 'steer' ? fate(id) : 'accepted')
     else if (kind !== 'close' && isOver) requests.set(id, 'too_late')
     else requests.set(id, 'pending')
   }
@@ -102,6 +107,7 @@ export function fold(
     ...(close && { close }),
     ...(closed && { closed }),
     ...(waiting && { pendingSince: waiting.at }),
+    reasons,
     requests,
   }
 

@@ -340,3 +340,13 @@ export function continued(earlier: CloseReport, latest: CloseReport): CloseRepor
 export function whyOpen({ notClosed }: CloseReport): string {
   return notClosed.map(({ label, why }) => `${label}: ${why}`).join('; ')
 }
+
+/** What a close came to that is not finished: why, and what it has done all the same. */
+export function notAllClosed(report: CloseReport): string {
+  const { closed, kept } = report
+  return [
+    `Not all is closed. ${whyOpen(report)}.`,
+    ...(closed.length > 0 ? [`Closed: ${closed.join(', ')}.`] : []),
+    ...(kept.length > 0 ? [`Results nobody had read are kept in: ${kept.join(', ')}.`] : []),
+  ].join(' ')
+}

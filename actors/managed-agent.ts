@@ -74,10 +74,10 @@ export interface Question {
   readonly files?: readonly Attachment[]
 }
 
-/** `refused`: why it cannot be asked now. */
+/** `refused`: why it cannot be asked now, and what the agent may do. */
 export type AskAnswer =
   | { readonly outcome: 'asked'; readonly ask: string; readonly request: string }
-  | { readonly outcome: 'refused'; readonly why: string }
+  | { readonly outcome: 'refused'; readonly why: string; readonly next: string }
 
 /** Admitting a question takes two syncs; a disk that takes longer has other troubles, ms. */
 const askWaitMs = 30_000
@@ -168,7 +168,7 @@ export class ManagedAgent {
    */
   async ask(question: Question, bytesMax: number = limits.recordBytesDefault): Promise<AskAnswer> {
     const answer = await this.#actor.ask({ question, bytesMax }, askWaitMs)
-    return answer ?? { outcome: 'refused', why: 'the assignment is over' }
+    return answer ?? { outcome: 'refused', why: 'the assignment is over', next: 'End your turn.' }
   }
 
   /** The host turned to another session: this assignment cannot be finished any more. */
@@ -320,26 +320,40 @@ export class ManagedAgent {
   }
 
   async #putQuestion(task: TaskRecord, question: Question, bytesMax: number): Promise<AskAnswer> {
-    const why = this.#whyNoQuestion()
-    if (why !== undefined) return { outcome: 'refused', why }
+    const refusal = this.#whyNoQuestion()
+    if (refusal !== undefined) return { outcome: 'refused', ...refusal }
     const ask = this.#ports.ids.next()
     const body = { kind: 'ask', request: task.id, ...question } as const
     const error = await this.#writer.attempt(body, ask, bytesMax)
     if (error !== undefined)
-      return { outcome: 'refused', why: `it could not be kept: ${error.message}` }
+      return {
+        outcome: 'refused',
+        why: `it could not be kept: ${error.message}`,
+        next: 'Ask again, shorter or later, or go on by yourself.',
+      }
     this.#mailbox.look()
     return { outcome: 'asked', ask, request: task.id }
   }
 
-  #whyNoQuestion(): string | undefined {
+  #whyNoQuestion(): { readonly why: string; readonly next: string } | undefined {
     const { phase, ask, requests } = this.#mailbox.assignment
     const { ownAgents } = this.#ports
-    if (phase !== 'active') return 'there is no assignment at work'
-    if (ask !== undefined) return 'a question is open already; one at a time'
+    if (phase !== 'active') return { why: 'there is no assignment at work', next: 'End your turn.' }
+    if (ask !== undefined)
+      return {
+        why: 'a question is open already, and there is one at a time',
+        next: 'End your turn: the answer starts you again.',
+      }
     if ([...requests.values()].includes('pending'))
-      return 'a request of the owner waits to be taken; go on and ask again in the next turn'
+      return {
+        why: 'a request of the owner waits to be taken',
+        next: 'Go on, and ask again in the next turn.',
+      }
     if (ownAgents?.hasUnsettled && !ownAgents.areAllAsking)
-      return 'your own agents are still at work; wait for their results or close them'
+      return {
+        why: 'your own agents are still at work',
+        next: 'End your turn and wait for their results, or close them.',
+      }
     return undefined
   }
 

@@ -91,6 +91,7 @@ describe('a question', () => {
     await bench.world.run(agent.ask({ text: 'which?' }))
     const second = await bench.world.run(agent.ask({ text: 'and which else?' }))
     assert.match(second.outcome === 'refused' ? second.why : '', /open already/)
+    assert.match(second.outcome === 'refused' ? second.next : '', /^End your turn/)
   })
 
   it('is refused while a request of the owner waits, and while its own agents are at work', async () => {
@@ -125,6 +126,10 @@ describe('a question', () => {
     await parent.world.until(() => parent.host.texts.length === 1)
     const busy = await parent.world.run(managed.ask({ text: 'which?' }))
     assert.match(busy.outcome === 'refused' ? busy.why : '', /your own agents are still at work/)
+    assert.match(
+      busy.outcome === 'refused' ? busy.next : '',
+      /wait for their results, or close them/,
+    )
     children.areAllAsking = true
     assert.equal((await parent.world.run(managed.ask({ text: 'which?' }))).outcome, 'asked')
   })

@@ -7,7 +7,7 @@ import {
   type Placement,
 } from '../mailbox/index.ts'
 import { fold, type RequestOutcome } from './assignment.ts'
-import { type CloseReport, nothingClosed, whyOpen } from './cascade.ts'
+import { type CloseReport, notAllClosed, nothingClosed, whyOpen } from './cascade.ts'
 import { type ErrorCategory, OperationError } from './operation-error.ts'
 import type {
   CloseAnswer,
@@ -185,8 +185,7 @@ export class OwnedActor implements StartedActor {
           nextAction: 'End your turn: the result arrives by itself and the agent is closed then.',
         },
       )
-    const why = whyOpen(answer.report)
-    throw this.#failed('close', 'close', 'rollback_failure', `Not all is closed. ${why}.`, {
+    throw this.#failed('close', 'close', 'rollback_failure', notAllClosed(answer.report), {
       nextAction: 'Close it again later.',
     })
   }

@@ -11,7 +11,7 @@ import {
   takeLease,
 } from '../mailbox/index.ts'
 import type { RequestOutcome } from './assignment.ts'
-import { type CloseReport, closeBelow, mergeReports, whyOpen } from './cascade.ts'
+import { type CloseReport, closeBelow, mergeReports, notAllClosed } from './cascade.ts'
 import { byLabel, type Descendant, descendantsOf } from './descendants.ts'
 import { edgesBelow } from './edges.ts'
 import type { OwnedActor } from './owned-actor.ts'
@@ -26,7 +26,7 @@ import {
 } from './refusals.ts'
 import { type AgentFacts, mayCloseOrphan, openQuestion, type Row, row } from './row.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
-import { survey } from './survey.ts'
+import { survey, untrusted } from './survey.ts'
 import { Tenure, type TenurePorts } from './tenure.ts'
 
 /** Everything an owner needs; `pi/compose.ts` alone puts it together. */
@@ -105,7 +105,7 @@ export class Owner<Launch> {
 
   /** Mailboxes that cannot be trusted, by generation: kept, shown, and left alone. */
   get unreadable(): readonly string[] {
-    return this.#tenure?.unreadable ?? []
+    return this.#tenure?.unreadable ?? untrusted(this.#ports, this.#paths)
   }
 
   #hasMailboxes(): boolean {
@@ -120,6 +120,7 @@ export class Owner<Launch> {
   get areAllAsking(): boolean {
     return (
       this.#tenure !== undefined &&
+      this.#starting + this.unreadable.length === 0 &&
       this.#agents.every(({ facts }) => openQuestion(facts) !== undefined)
     )
   }
@@ -172,7 +173,7 @@ export class Owner<Launch> {
     const { identity } = facts.generation
     const ports = { ...this.#ports, signal: this.#abort.signal }
     const report = await closeBelow(ports, identity.owner, identity.generation)
-    if (report.notClosed.length > 0) throw orphanStays(facts, whyOpen(report))
+    if (report.notClosed.length > 0) throw orphanStays(facts, notAllClosed(report))
     return report
   }
 

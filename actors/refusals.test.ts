@@ -28,7 +28,10 @@ const said: Readonly<Record<string, readonly OperationError[]>> = {
   ),
   tooManyAgents: [refusals.tooManyAgents(16)],
   tooDeep: [refusals.tooDeep(2)],
-  orphanStays: [refusals.orphanStays(unseen, notNow), refusals.orphanStays(unseen, 'busy')],
+  orphanStays: [
+    refusals.orphanStays(unseen, notNow),
+    refusals.orphanStays(unseen, 'Not all is closed. orphan: busy.'),
+  ],
   noSuchAgent: [
     refusals.noSuchAgent('steer', 'scuot', []),
     refusals.noSuchAgent('steer', 'scuot', ['scout', 'reviewer']),

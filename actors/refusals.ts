@@ -73,7 +73,7 @@ export function orphanStays(
     category: isRefused ? why.category : 'rollback_failure',
     operation: 'close',
     stage: isRefused ? 'preconditions' : 'close',
-    message: isRefused ? `${why.why}.` : `Not all is closed. ${why}.`,
+    message: isRefused ? `${why.why}.` : why,
     nextAction: isRefused ? why.next : 'Close it again later.',
     agent: identity.label,
     generation: identity.generation,

@@ -5,9 +5,11 @@ import {
   type Ids,
   type MailboxFs,
   type OwnerPaths,
+  ownerPaths,
   ownNames,
   type Placement,
   type Processes,
+  type RootPaths,
   readActivity,
   readGeneration,
 } from '../mailbox/index.ts'
@@ -27,6 +29,18 @@ export async function survey(ports: SurveyPorts, owner: OwnerPaths): Promise<rea
     const paths = generationPaths(owner.directory, name)
     const generation = readGeneration(ports.fs, paths)
     return typeof generation === 'object' ? (surveyed(ports, paths, generation) ?? []) : []
+  })
+}
+
+/** Mailboxes of one owner that cannot be trusted, by generation. */
+export function untrusted(
+  { fs, root }: { readonly fs: MailboxFs; readonly root: RootPaths },
+  owner: OwnerPaths,
+): readonly string[] {
+  return ownNames(fs, owner.directory).filter((name) => {
+    const generation = readGeneration(fs, generationPaths(owner.directory, name))
+    if (typeof generation !== 'object') return generation === 'unreadable'
+    return ownerPaths(root, generation.identity.owner).directory !== owner.directory
   })
 }
 

@@ -1,4 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import type { Attachment } from '../mailbox/index.ts'
 import { pathFrom } from './paths.ts'
 
@@ -85,7 +93,9 @@ function look(name: string, inlineBytesMax: number): Looked | AttachmentProblem 
     if (!before.isFile()) return problem(`${name} is not a regular file.`, 'Attach a regular file.')
     const text = before.size <= inlineBytesMax ? read(descriptor, before.size) : undefined
     const after = fstatSync(descriptor)
-    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs)
+    const named = statSync(path, { throwIfNoEntry: false })
+    const isReplaced = named?.dev !== before.dev || named.ino !== before.ino
+    if (isReplaced || after.size !== before.size || after.mtimeMs !== before.mtimeMs)
       return problem(`${name} changed while it was read.`, 'Attach it again once it is written.')
     return { path, key: `${before.dev}:${before.ino}`, bytes: before.size, text }
   } catch (error) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -84,5 +84,15 @@ describe('drover', () => {
     spawnSync('chmod', ['700', directory])
     assert.equal(status, 1)
     assert.match(stderr, /can be written by everyone\. Run: chmod o-w/)
+  })
+
+  it('says which mailboxes cannot be trusted', () => {
+    const { directory: owner } = ownerPaths(rootPaths(join(directory, 'agent dir')), 'the-lead')
+    const mailbox = join(owner, 'h'.repeat(26))
+    mkdirSync(mailbox, { mode: 0o700 })
+    writeFileSync(join(mailbox, 'generation.json'), 'nonsense', { mode: 0o600 })
+    const { stdout, stderr } = drover('ls')
+    assert.match(stdout, /scout/)
+    assert.match(stderr, /h{26} cannot be trusted/)
   })
 })

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Row, survey } from '../actors/index.ts'
+import { type Row, survey, untrusted } from '../actors/index.ts'
 import {
   diskFs,
   MailboxError,
@@ -73,7 +73,10 @@ function parse(argv: readonly string[]) {
 async function list(asJson: boolean): Promise<number> {
   let rows: readonly Row[]
   try {
-    rows = await everyRow()
+    const found = await everything()
+    rows = found.rows
+    for (const path of found.untrusted)
+      console.error(shownText(`${path} cannot be trusted; nothing is done with it.`))
   } catch (error) {
     if (!(error instanceof MailboxError)) throw error
     console.error(shownText(error.message))
@@ -92,13 +95,22 @@ async function list(asJson: boolean): Promise<number> {
   return done
 }
 
-async function everyRow(): Promise<readonly Row[]> {
+/** All agents of this user, and the mailboxes that cannot be trusted. */
+async function everything(): Promise<{
+  readonly rows: readonly Row[]
+  readonly untrusted: readonly string[]
+}> {
   const directory = agentDirectory()
-  if (!existsSync(directory)) return []
+  if (!existsSync(directory)) return { rows: [], untrusted: [] }
   const root = rootPaths(trustedAgentDirectory(directory))
-  const ports = { fs: diskFs, ids: systemIds, processes: systemProcesses() }
+  const ports = { fs: diskFs, ids: systemIds, processes: systemProcesses(), root }
   const owners = ownNames(diskFs, root.mailboxes).map((name) => ownerDirectory(root, name))
-  return (await Promise.all(owners.map((owner) => survey(ports, owner)))).flat()
+  return {
+    rows: (await Promise.all(owners.map((owner) => survey(ports, owner)))).flat(),
+    untrusted: owners.flatMap((owner) =>
+      untrusted(ports, owner).map((name) => join(owner.directory, name)),
+    ),
+  }
 }
 
 /** As the host finds it; this command does not load the host. */

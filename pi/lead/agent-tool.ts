@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { CloseReport, Delegated, OperationFailure, Told } from '../../actors/index.ts'
 import { limits } from '../../mailbox/index.ts'
 import { isPrintMode } from '../host.ts'
-import { shownData, shownText } from '../shown.ts'
+import { shownData, shownLine, shownText } from '../shown.ts'
 import { agentToolName } from '../tool-names.ts'
 import type { Delegation } from './delegation.ts'
 import { asFailure, failureText } from './errors.ts'
@@ -195,7 +195,7 @@ async function list(delegation: Delegation, ctx: ExtensionContext): Promise<Answ
       ...below.map((each) => listedDescendant(each, now)),
     ],
     ...(diagnostics.length + unreadable.length > 0 && {
-      diagnostics: [...diagnostics, ...unreadable.map(unreadableMailbox)].slice(0, diagnosticsMax),
+      diagnostics: firstOf([...unreadable.map(unreadableMailbox), ...diagnostics]),
     }),
     ...(role === 'observing' && {
       note: 'Another window acts for this session; its agents are only shown here.',
@@ -207,8 +207,14 @@ async function list(delegation: Delegation, ctx: ExtensionContext): Promise<Answ
 /** Lines of trouble one list shows. */
 const diagnosticsMax = 32
 
+function firstOf(diagnostics: readonly string[]): readonly string[] {
+  const more = diagnostics.length - diagnosticsMax
+  if (more <= 0) return diagnostics
+  return [...diagnostics.slice(0, diagnosticsMax), `… and ${more} more`]
+}
+
 const unreadableMailbox = (name: string): string =>
-  `the mailbox ${name} of this session cannot be trusted (generation.json); nothing is done with it`
+  `the mailbox ${name} of this tree cannot be trusted (generation.json); nothing is done with it`
 
 function delegatedAnswer(
   { generation, request, placement, ready }: Delegated,
@@ -255,9 +261,13 @@ function toldAnswer(
   { id, outcome, facts }: Told,
 ): Answer {
   const { identity } = facts.generation
+  const reason = facts.assignment.reasons.get(id)
   return {
-    text: `agent=${agent} request=${id} ${action} ${toldTexts[outcome]}`,
-    details: { action, agent, request: id, outcome, pi_session_id: identity.session },
+    text: `agent=${agent} request=${id} ${action} ${toldTexts[outcome]}${reason === undefined ? '' : ` It says: ${shownLine(reason)}`}`,
+    details: {
+      ...{ action, agent, request: id, outcome, pi_session_id: identity.session },
+      ...(reason !== undefined && { reason }),
+    },
   }
 }
 

@@ -10,7 +10,7 @@ import type {
   Row,
   Told,
 } from '../../actors/index.ts'
-import { noSuchAgent, nothingClosed, survey } from '../../actors/index.ts'
+import { noSuchAgent, nothingClosed, survey, untrusted } from '../../actors/index.ts'
 import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { openOwner, type World } from '../compose.ts'
@@ -152,15 +152,20 @@ export class Delegation {
     readonly below: readonly Descendant[]
   }> {
     const owner = await this.#owner
-    if (owner !== undefined)
-      return {
-        rows: await owner.rows(),
-        role: owner.role,
-        unreadable: owner.unreadable,
-        below: await owner.below(),
-      }
-    const paths = ownerPaths(this.#world.root, ctx.sessionManager.getSessionId())
-    return { rows: await survey(this.#world, paths), role: 'acting', unreadable: [], below: [] }
+    if (owner !== undefined) {
+      const rows = await owner.rows()
+      const below = await owner.below()
+      const owners = [...rows, ...below.map(({ row }) => row)].map((row) => row.facts.generation)
+      const unreadable = owners.flatMap(({ identity }) => this.#untrusted(identity.session))
+      return { rows, below, role: owner.role, unreadable: [...owner.unreadable, ...unreadable] }
+    }
+    const session = ctx.sessionManager.getSessionId()
+    const rows = await survey(this.#world, ownerPaths(this.#world.root, session))
+    return { rows, role: 'acting', unreadable: this.#untrusted(session), below: [] }
+  }
+
+  #untrusted(session: string): readonly string[] {
+    return untrusted(this.#world, ownerPaths(this.#world.root, session))
   }
 
   /** @throws OperationError - nothing was started, or it was undone */

@@ -78,16 +78,20 @@ export function registerAskOwnerTool(
         { text: question, ...(files.length > 0 && { files }) },
         settings.mailboxPayloadLimitBytes,
       )
-      return answer(asked ?? { outcome: 'refused', why: 'this session serves no assignment' })
+      return answer(
+        asked ?? {
+          outcome: 'refused',
+          why: 'this session serves no assignment',
+          next: 'Go on by yourself.',
+        },
+      )
     },
   })
 }
 
 function answer(asked: AskAnswer) {
   if (asked.outcome === 'refused')
-    throw new Error(
-      `The question was not asked: ${shownText(asked.why)}. Go on by yourself, or end your turn.`,
-    )
+    throw new Error(`The question was not asked: ${shownText(asked.why)}. ${asked.next}`)
   return {
     content: [
       {

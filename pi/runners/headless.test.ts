@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -25,7 +25,7 @@ const processes = systemProcesses()
 /** What the process of an agent does, as a program. It makes the file `up` once it does it. */
 const programs: Readonly<Record<Conduct, string>> = {
   waits: '',
-  chatty: 'for (let i = 0; i < 2000; i++) console.error(i + " 🐑".repeat(9))',
+  chatty: 'for (let i = 0; i < 2000; i++) console.error(i + " 🐑".repeat(60))',
   'ignores-term': 'process.on("SIGTERM", () => {})',
   'with-commands':
     'require("child_process").spawn("sleep", ["999"], { detached: true, stdio: "ignore" })',
@@ -112,6 +112,30 @@ function generation(name: string, directory: string): GenerationFile {
 runnerConformance('headless', harness)
 
 describe('the headless runner', () => {
+  it('shows what an agent noted however much it said, and calls it cut only where bytes were cut', async () => {
+    const { order, close } = await harness()
+    const runner = new HeadlessRunner(diskFs, processes, systemClock)
+    try {
+      const { paths } = order('waits')
+      const noted = Array.from({ length: 60 }, (_, n) => `tool ${n}`)
+      const note = (lines: readonly string[]) =>
+        writeFileSync(paths.activityFile, JSON.stringify({ at: 0, lines }), { mode: 0o600 })
+      const say = (line: string) =>
+        writeFileSync(paths.errorLog, `${line}\n`.repeat(1_000), { mode: 0o600 })
+      note(noted)
+      say('warning')
+      const both = await runner.capture({ paths })
+      assert.deepEqual(both.lines, [...noted.slice(-40), ...Array(40).fill('warning')])
+      assert.equal(both.truncated, false)
+      note([])
+      assert.deepEqual((await runner.capture({ paths })).lines.length, 80)
+      say('w'.repeat(1_000))
+      assert.equal((await runner.capture({ paths })).truncated, true)
+    } finally {
+      await close()
+    }
+  })
+
   it('has the last words of a process that ended as soon as it began', async () => {
     const { runner, order, close } = await harness()
     const plain = new HeadlessRunner(diskFs, processes, systemClock)

@@ -71,10 +71,7 @@ export class HeadlessRunner implements AgentRunner<Launch> {
 
   /** What the agent notes of its own work, then what it said on its error output. */
   async capture({ paths }: { readonly paths: GenerationPaths }): Promise<Capture> {
-    const noted = readActivity(this.#fs, paths)?.lines.join('\n') ?? ''
-    return tail(
-      Buffer.concat([Buffer.from(noted === '' ? '' : `${noted}\n`), readLog(paths.errorLog)]),
-    )
+    return tail(readActivity(this.#fs, paths)?.lines ?? [], readLog(paths.errorLog).toString())
   }
 
   async processes(place: AgentPlace): Promise<readonly AgentProcess[]> {
@@ -174,12 +171,16 @@ function readLog(file: string): Buffer {
   }
 }
 
-/** The end of what was said: so many lines, so many bytes, cut between characters. */
-function tail(bytes: Buffer): Capture {
-  if (bytes.length === 0) return { lines: [], truncated: false }
-  const truncated = bytes.length > limits.captureBytesMax
-  let from = truncated ? bytes.length - limits.captureBytesMax : 0
+/** The end of what was noted and said: so many lines, of which what was said takes half at most, and so many bytes. */
+function tail(noted: readonly string[], log: string): Capture {
+  const said = log === '' ? [] : log.replace(/\n$/, '').split('\n')
+  const most = limits.captureLinesMax
+  const room = noted.length === 0 ? most : Math.max(most / 2, most - noted.length)
+  const kept = said.slice(-room)
+  const lines = [...noted.slice(-(most - kept.length)), ...kept]
+  const bytes = Buffer.from(lines.join('\n'))
+  if (bytes.length <= limits.captureBytesMax) return { lines, truncated: false }
+  let from = bytes.length - limits.captureBytesMax
   while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++ // the rest of a character that was cut
-  const lines = bytes.subarray(from).toString().replace(/\n$/, '').split('\n')
-  return { lines: lines.slice(-limits.captureLinesMax), truncated }
+  return { lines: bytes.subarray(from).toString().split('\n'), truncated: true }
 }
