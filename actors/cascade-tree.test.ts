@@ -137,10 +137,10 @@ describe('closing an agent with agents of its own', () => {
     lead.world.agent('parent').process.end()
     await lead.world.advance(0)
     const { stop } = lead.runner
-    lead.runner.stop = async (place) =>
+    lead.runner.stop = async (place, reason) =>
       place.generation.identity.label === 'scout'
         ? { outcome: 'unproven', why: 'it cannot be seen from here' }
-        : stop.call(lead.runner, place)
+        : stop.call(lead.runner, place, reason)
     const failure = await refusal(lead.world, lead.owner.close('parent'))
     assert.equal(failure.category, 'rollback_failure')
     assert.match(failure.message, /scout: it cannot be seen from here/)
@@ -157,10 +157,10 @@ describe('closing an agent with agents of its own', () => {
       lead.world.agent('parent').process.end()
       lead.process.fs.loseHints = true
       const { stop } = lead.runner
-      lead.runner.stop = async (place) =>
+      lead.runner.stop = async (place, reason) =>
         place.generation.identity.label === unseen
           ? { outcome: 'unproven', why: 'it cannot be seen from here' }
-          : stop.call(lead.runner, place)
+          : stop.call(lead.runner, place, reason)
       const failure = await refusal(lead.world, lead.owner.close('parent'))
       assert.equal(failure.category, 'rollback_failure')
       lead.runner.stop = stop

@@ -73,6 +73,20 @@ describe('closing an agent', () => {
     assert.match(failure.nextAction, /scout/)
   })
 
+  it('leaves a delivered agent to its person where its runner does, and frees its label', async () => {
+    const lead = await world().lead()
+    const reasons: string[] = []
+    lead.runner.stop = async (_, reason) => {
+      reasons.push(reason)
+      return { outcome: 'kept' }
+    }
+    const { placement } = await lead.delegate(completes())
+    await lead.settled()
+    assert.deepEqual([reasons, lead.world.machine.signals], [['delivered'], []])
+    assert.ok(placement.process)
+    await lead.delegate(completes(), { label: 'scout' })
+  })
+
   it('frees the label and the session', async () => {
     const lead = await world().lead()
     const { generation } = await lead.delegate(hangs(), { label: 'mine' })

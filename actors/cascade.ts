@@ -30,7 +30,7 @@ import {
 import { AgentMailbox } from './agent-mailbox.ts'
 import { edgesBelow } from './edges.ts'
 import { contradiction } from './owner-tree.ts'
-import type { AgentPlace, AgentRunner } from './ports.ts'
+import type { AgentPlace, Runners, Stopped, StopReason } from './ports.ts'
 import { lookThrough, presenceOf, until } from './presence.ts'
 
 /** What ending agents needs, whoever's agents they are. */
@@ -42,8 +42,7 @@ export interface CascadePorts {
   readonly root: RootPaths
   readonly runtime: Runtime
   readonly reserve: Reserve
-  /** The runner that placed an agent, by its name. */
-  readonly runnerOf: (name: string) => AgentRunner | undefined
+  readonly runners: Runners
   /** Aborts waiting, never a step half done. */
   readonly signal: AbortSignal
 }
@@ -122,8 +121,9 @@ export async function endAgent(
   const { label, generation, session } = mailbox.generation.identity
   let report = nothingClosed
   try {
-    const alive = await endProcess(ports, mailbox)
-    if (alive !== undefined) return open(mailbox, alive)
+    const reason = result === 'delivered' ? 'delivered' : 'closed'
+    const stopped = await endProcess(ports, mailbox, reason)
+    if (stopped.outcome === 'unproven') return open(mailbox, stopped.why)
     // What it wrote before it ended counts, and none found is no proof of none where it cannot be read.
     const state = await lookThrough(ports.clock, mailbox)
     if (state === 'problem' && result !== 'delivered')
@@ -144,9 +144,9 @@ export async function endAgent(
     settled.catch(() => {}) // it is awaited below, unless looking fails first
     const late = lateStart(ports, edge)
     await settled
-    if (late !== undefined) await stop(ports, late)
+    if (late !== undefined) await stop(ports, late, 'closed')
     finishSettled(ports.fs, ports.root, owner)
-    removeEmptyOwner(ports, session)
+    if (stopped.outcome === 'gone') removeEmptyOwner(ports, session)
     return { outcome: 'settled', report: { ...report, closed: [...report.closed, label] } }
   } catch (error) {
     return open(mailbox, (error as Error).message, report)
@@ -271,20 +271,30 @@ async function tellClose(
   return 'error' in admission ? admission.error.message : undefined
 }
 
-/** Why the agent's process cannot be proven gone; undefined once it is, or where none was ever started. */
-async function endProcess(ports: CascadePorts, mailbox: AgentMailbox): Promise<string | undefined> {
+async function endProcess(
+  ports: CascadePorts,
+  mailbox: AgentMailbox,
+  reason: StopReason,
+): Promise<Stopped> {
   const { placement, generation, paths } = mailbox
-  if (placement === undefined) return undefined
+  if (placement === undefined) return { outcome: 'gone', ended: [] } // none was ever started
   if (placement === 'contradictory')
-    return 'two processes claim to be this agent; end the wrong one by hand'
-  return stop(ports, { generation, paths, placement })
+    return {
+      outcome: 'unproven',
+      why: 'two processes claim to be this agent; end the wrong one by hand',
+    }
+  return stop(ports, { generation, paths, placement }, reason)
 }
 
-async function stop(ports: CascadePorts, place: AgentPlace): Promise<string | undefined> {
-  const runner = ports.runnerOf(place.placement.runner)
-  if (runner === undefined) return `no runner called ${place.placement.runner} here can end it`
-  const stopped = await runner.stop(place)
-  return stopped.outcome === 'gone' ? undefined : stopped.why
+async function stop(
+  { runners }: CascadePorts,
+  place: AgentPlace,
+  reason: StopReason,
+): Promise<Stopped> {
+  const { runner: name } = place.placement
+  const runner = runners.get(name)
+  if (runner !== undefined) return runner.stop(place, reason)
+  return { outcome: 'unproven', why: `no runner called ${name} here can end it` }
 }
 
 /**

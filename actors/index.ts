@@ -1,4 +1,6 @@
+export { AgentProcesses, generationVariable } from './agent-processes.ts'
 export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
+export { lastLines, notedAndSaid, shownAndSaid } from './capture.ts'
 export { type CloseReport, nothingClosed } from './cascade.ts'
 export { deliveryIdentity, deliveryKey, head, shareOf } from './delivery.ts'
 export type { Descendant } from './descendants.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { limits, readReady, settleGeneration } from '../mailbox/index.ts'
-import { AgentBench, aClose, FakeOwnAgents } from './testing/index.ts'
+import { AgentBench, aClose, aReply, aSteer, FakeOwnAgents } from './testing/index.ts'
 
 describe('a managed agent', () => {
   it('is ready before it accepts, accepts once, and works on the task', async () => {
@@ -210,5 +210,55 @@ describe('a managed agent after a reload', () => {
     await bench.open()
     await bench.advance(1_000)
     assert.deepEqual([bench.kinds, bench.host.texts], [['ack'], ['dig']])
+  })
+
+  it('writes the result of the run that ended before it', async () => {
+    const bench = await AgentBench.of()
+    bench.failFrom('result', 'EIO')
+    const agent = await bench.open()
+    assert.ok(agent !== 'leave')
+    await bench.advance(1_000)
+    bench.host.end({ outcome: 'answered', text: 'found it' })
+    await bench.advance(1_000)
+    await bench.world.run(agent.stop())
+    bench.process.fs.heal()
+    await bench.open()
+    await bench.advance(1_000)
+    assert.deepEqual([bench.kinds, bench.host.texts], [['ack', 'result'], ['dig']])
+  })
+
+  it('waits for the answer to its question, and starts nothing meanwhile', async () => {
+    const bench = await AgentBench.of()
+    const agent = await bench.open()
+    assert.ok(agent !== 'leave')
+    await bench.advance(1_000)
+    await bench.world.run(agent.ask({ text: 'which?' }))
+    bench.host.end({ outcome: 'answered', text: '' })
+    await bench.world.run(agent.stop())
+    await bench.open()
+    await bench.advance(60_000)
+    assert.deepEqual([bench.kinds, bench.host.texts], [['ack', 'ask'], ['dig']])
+    const { ask } = bench.mailbox.assignment
+    await bench.write({ ...aReply('this', 'which'), ask: ask?.id ?? '' })
+    await bench.world.until(() => bench.host.texts.length === 2)
+    assert.match(bench.host.texts[1] ?? '', /this$/)
+  })
+
+  it('shows a steer that it had accepted and could not show', async () => {
+    const bench = await AgentBench.of()
+    const agent = await bench.open()
+    assert.ok(agent !== 'leave')
+    await bench.advance(1_000)
+    bench.host.losesSteers = true
+    await bench.write(aSteer('left'))
+    await bench.world.until(() => bench.kinds.length === 2)
+    await bench.world.run(agent.stop())
+    bench.host.end({ outcome: 'answered', text: 'without it' })
+    await bench.open()
+    await bench.advance(1_000)
+    assert.match(bench.host.texts.at(-1) ?? '', /left$/)
+    bench.host.end({ outcome: 'answered', text: 'with it' })
+    await bench.world.until(() => bench.mailbox.assignment.conclusion !== undefined)
+    assert.deepEqual(bench.kinds, ['ack', 'ack', 'consumed', 'result'])
   })
 })

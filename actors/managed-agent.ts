@@ -97,7 +97,7 @@ export class ManagedAgent {
   /** Noted as it is told, past the queue: what is handled meanwhile must not take the run before for the last. */
   #lastEnd: RunEnd | undefined
   /** What the model is to be told as soon as no run goes on. */
-  readonly #toStart: { readonly text: string; readonly steer?: string }[] = []
+  readonly #toStart: { readonly text: string; readonly request: string }[] = []
   /** Steers that were accepted and not shown to the model yet. */
   readonly #unshown = new Map<string, string>()
   /** Ends the wait before a busy host is asked again: one, however often we look meanwhile. */
@@ -121,7 +121,7 @@ export class ManagedAgent {
     })
     // Our own bug must not leave a process that never ends: its owner sees it lost, and says so.
     void this.#actor.exited.then(({ reason }) => {
-      if (reason === 'failure') this.#leave()
+      if (reason === 'failure') this.#leave('closed')
     })
   }
 
@@ -150,7 +150,7 @@ export class ManagedAgent {
       const file = { protocol, kind: 'ready', identity, build, at: clock.now(), runtime } as const
       if ((await publishReady(fs, ids, paths, file)) === 'exists') return 'leave'
     } else if (!isSameProcess(ready.runtime.process, runtime.process)) return 'leave'
-    else agent.#isTurnStarted = agent.#mailbox.assignment.phase !== 'offered' // goes on after a reload
+    else agent.#goOn()
     agent.#begin()
     return agent
   }
@@ -184,6 +184,27 @@ export class ManagedAgent {
     for (const end of this.#ends.splice(0)) end()
     await this.#actor.stop('drop')
     this.#cancelRetry() // what was handled to its end may have set it
+  }
+
+  /** Takes up what an earlier life in this process had accepted: a reload came between. */
+  #goOn(): void {
+    const { records, assignment } = this.#mailbox
+    const { told, end } = this.#ports.host.earlier()
+    for (const record of records.owner) {
+      const outcome = assignment.requests.get(record.id)
+      if (record.kind === 'steer') {
+        if (outcome !== 'accepted') continue
+        this.#unshown.set(record.id, controlText(record))
+        if (told.has(record.id)) this.#tell({ shown: record.id })
+      } else if (
+        (record.kind === 'task' || record.kind === 'reply') &&
+        outcome === 'accepted' &&
+        !told.has(record.id)
+      )
+        this.#toStart.push(toTell(record))
+    }
+    this.#isTurnStarted = records.owner.some(({ id }) => told.has(id))
+    if (this.#isTurnStarted) this.#lastEnd = end
   }
 
   #begin(): void {
@@ -228,7 +249,7 @@ export class ManagedAgent {
   async #handle(message: Message): Promise<AskAnswer | undefined> {
     if (message === 'look') this.#isLookQueued = false
     if (this.#isOver) return undefined
-    if ((await lookThrough(this.#ports.clock, this.#mailbox)) === 'gone') return this.#leave()
+    if ((await lookThrough(this.#ports.clock, this.#mailbox)) === 'gone') return this.#leave('over')
     const { close, task } = this.#mailbox.assignment
     if (close !== undefined) return this.#close(close)
     if (task === undefined) return undefined
@@ -252,17 +273,10 @@ export class ManagedAgent {
       else await this.#reject(record, 'busy', 'This agent has its task already.')
       this.#mailbox.look()
     }
-    // Accepted in an earlier life of this process, and its turn not begun: `/reload` came between.
-    if (
-      this.#mailbox.assignment.phase === 'active' &&
-      !this.#isTurnStarted &&
-      this.#toStart.length === 0
-    )
-      this.#toStart.push({ text: messageText(task) })
   }
 
   async #acceptTask(task: TaskRecord): Promise<void> {
-    if (await this.#accept(task)) this.#toStart.push({ text: messageText(task) })
+    if (await this.#accept(task)) this.#toStart.push(toTell(task))
   }
 
   async #takeSteer(steer: SteerRecord): Promise<void> {
@@ -278,14 +292,14 @@ export class ManagedAgent {
     const text = controlText(steer)
     this.#unshown.set(steer.id, text)
     if (this.#ports.host.steer(text, steer.id) === 'idle')
-      this.#toStart.push({ text, steer: steer.id })
+      this.#toStart.push({ text, request: steer.id })
   }
 
   async #takeReply(reply: ReplyRecord): Promise<void> {
     const { ask } = this.#mailbox.assignment
     if (ask?.id !== reply.ask)
       return void (await this.#reject(reply, 'identity', 'That question is not open any more.'))
-    if (await this.#accept(reply)) this.#toStart.push({ text: controlText(reply) })
+    if (await this.#accept(reply)) this.#toStart.push(toTell(reply))
   }
 
   #accept({ id }: OwnerRecord): Promise<boolean> {
@@ -302,11 +316,11 @@ export class ManagedAgent {
   #startNext(): void {
     const [next] = this.#toStart
     if (next === undefined) return
-    if (this.#ports.host.tryStart(next.text) === 'sent') {
+    if (this.#ports.host.tryStart(next.text, next.request) === 'sent') {
       this.#toStart.shift()
       this.#isTurnStarted = true
       this.#lastEnd = undefined
-      if (next.steer !== undefined) this.#tell({ shown: next.steer })
+      this.#tell({ shown: next.request })
     } else
       this.#retry ??= this.#ports.clock.background(limits.resultRetryMs, () => {
         this.#retry = undefined
@@ -363,23 +377,24 @@ export class ManagedAgent {
 
   /** Ends the assignment, once the run is really over and nobody below is still at work. */
   async #conclude(task: TaskRecord): Promise<void> {
-    if (this.#mailbox.assignment.ask !== undefined) this.#lastEnd = undefined // the reply starts another run
-    const end = this.#lastEnd
     const waiting = this.#waitsFor()
+    if (waiting === 'owner') this.#lastEnd = undefined // the reply starts another run
+    const end = this.#lastEnd
     this.#note({ ...(waiting && { waiting }), resultError: this.#status.resultError })
     if (end === undefined || waiting !== undefined || !this.#ports.host.isIdle()) return
     if (this.#toStart.length > 0) return
     const [missed] = this.#unshown // it came too late for the run that has ended, and counts all the same
     if (missed !== undefined && end.outcome !== 'aborted') {
-      this.#toStart.push({ steer: missed[0], text: missed[1] })
+      this.#toStart.push({ request: missed[0], text: missed[1] })
       return this.#startNext()
     }
-    if (await this.#writeEnd(task, end)) this.#leave()
+    if (await this.#writeEnd(task, end)) this.#leave('over')
   }
 
   /** What keeps an assignment open whose run is over. */
   #waitsFor(): AgentStatus['waiting'] {
     const { host, ownAgents } = this.#ports
+    if (this.#mailbox.assignment.ask !== undefined) return 'owner'
     if (this.#lastEnd === undefined || !host.isIdle() || this.#toStart.length > 0) return undefined
     if (ownAgents?.hasUnsettled) return 'agents'
     return this.#lastEnd.outcome === 'aborted' && host.hasPerson ? 'person' : undefined
@@ -444,15 +459,20 @@ export class ManagedAgent {
       request: close.id,
       ...bounded(report),
     }))
-    this.#leave()
+    this.#leave('closed')
   }
 
-  #leave(): undefined {
+  #leave(end: 'over' | 'closed'): undefined {
     this.#isOver = true
     this.#cancelRetry()
-    this.#ports.host.leave()
+    this.#ports.host.leave(end)
   }
 }
+
+const toTell = (record: TaskRecord | ReplyRecord): { text: string; request: string } => ({
+  text: record.kind === 'task' ? messageText(record) : controlText(record),
+  request: record.id,
+})
 
 /** A reader takes no longer lists and texts than these. */
 function bounded({ closed, notClosed, kept }: CloseReport): CloseReport {

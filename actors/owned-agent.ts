@@ -29,7 +29,7 @@ import {
   whyOpen,
 } from './cascade.ts'
 import { attention } from './health.ts'
-import type { AgentPlace, AgentProcess, Capture, Presence, Report } from './ports.ts'
+import type { AgentPlace, AgentProcess, Capture, PaneView, Presence, Report } from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
 import { type Action, type ActionRefusal, type AgentFacts, mayDo, openQuestion } from './row.ts'
 
@@ -291,7 +291,7 @@ export class OwnedAgent {
     const refused = this.#check('inspect')
     if (refused !== undefined) return refused
     const { generation, paths, placement } = this.#mailbox
-    const runner = this.#ports.runnerOf(generation.runner)
+    const runner = this.#ports.runners.get(generation.runner)
     if (runner === undefined || placement === undefined || placement === 'contradictory')
       return this.#gone('where it runs is not known any more')
     const place: AgentPlace = { generation, paths, placement }
@@ -316,8 +316,10 @@ export class OwnedAgent {
   }
 
   async #end(): Promise<CloseAnswer | undefined> {
-    await waitForExit(this.#ports, this.#mailbox)
-    if (this.#ports.signal.aborted) return undefined // whoever opens this session next finds it told, and ends it
+    const { runners, signal } = this.#ports
+    if (runners.get(this.#mailbox.generation.runner)?.agentsLeave !== false)
+      await waitForExit(this.#ports, this.#mailbox)
+    if (signal.aborted) return undefined // whoever opens this session next finds it told, and ends it
     const done = await endAgent(this.#ports, this.#edge(), 'delivered')
     this.#note(done)
     await this.#refreshPresence()
@@ -335,9 +337,18 @@ export class OwnedAgent {
     return { owner, lease, mailbox: this.#mailbox, outbox: this.#outbox }
   }
 
+  /** Where it is shown now; where it was put, as long as it has not been seen. */
+  #pane(): PaneView | undefined {
+    const { generation, paths, placement } = this.#mailbox
+    if (placement === undefined || placement === 'contradictory') return undefined
+    const runner = this.#ports.runners.get(placement.runner)
+    return runner?.pane({ generation, paths, placement }) ?? placement.pane
+  }
+
   #facts(): AgentFacts {
     const { generation, paths, ready, assignment, diagnostic } = this.#mailbox
     const activity = readActivity(this.#ports.fs, paths)
+    const pane = this.#pane()
     return {
       generation,
       assignment,
@@ -345,6 +356,7 @@ export class OwnedAgent {
       delivered: this.#isDelivered,
       ...(ready && { ready }),
       ...(activity && { activity }),
+      ...(pane && { pane }),
       ...(this.#lostSince !== undefined && { lostSince: this.#lostSince }),
       ...(this.#told && this.#told.ask === assignment.ask?.id && { askToldAt: this.#told.at }),
       ...(diagnostic !== undefined && { diagnostic }),

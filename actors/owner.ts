@@ -30,7 +30,7 @@ import { survey, untrusted } from './survey.ts'
 import { Tenure, type TenurePorts } from './tenure.ts'
 
 /** Everything an owner needs; `pi/compose.ts` alone puts it together. */
-export interface OwnerPorts<Launch> extends Omit<TenurePorts<Launch>, 'signal' | 'changed'> {
+export interface OwnerPorts extends Omit<TenurePorts, 'signal' | 'changed'> {
   readonly startsAtOnce: number
   /** Levels of agents a tree may have below its lead. */
   readonly treeDepthMax: number
@@ -53,7 +53,7 @@ export type OwnerRole = 'acting' | 'observing' | 'stopped'
  * over when the first is proven dead.
  */
 export class Owner<Launch> {
-  readonly #ports: OwnerPorts<Launch>
+  readonly #ports: OwnerPorts
   readonly #paths: OwnerPaths
   readonly #abort = new AbortController()
   readonly #starts: PQueue
@@ -66,14 +66,14 @@ export class Owner<Launch> {
   #rescanning: Promise<void> | undefined
   #starting = 0
 
-  private constructor(ports: OwnerPorts<Launch>) {
+  private constructor(ports: OwnerPorts) {
     this.#ports = ports
     this.#paths = ownerPaths(ports.root, ports.session)
     this.#starts = new PQueue({ concurrency: ports.startsAtOnce })
   }
 
   /** @throws MailboxError - the directories are not ours and private, or cannot be made */
-  static async open<Launch>(ports: OwnerPorts<Launch>): Promise<Owner<Launch>> {
+  static async open<Launch>(ports: OwnerPorts): Promise<Owner<Launch>> {
     const owner = new Owner(ports)
     prepareRoot(ports.fs, ports.root)
     prepareOwner(ports.fs, owner.#paths)

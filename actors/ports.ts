@@ -4,6 +4,7 @@ import type {
   GenerationFile,
   GenerationPaths,
   Identity,
+  Pane,
   Placement,
   ProcessIdentity,
   ResultError,
@@ -24,11 +25,47 @@ export interface AgentPlace {
   readonly placement: Placement
 }
 
+/** An agent of which it may not be known where it was put. */
+export interface AgentTrace extends Omit<AgentPlace, 'placement'> {
+  readonly placement?: Placement | undefined
+}
+
+/** A private file an agent is started with. */
+export interface LaunchFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** A program to start, and how: what a host and the runners of this machine agree on. */
+export interface LaunchCommand {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  /** All of it, but for what a terminal says of itself. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly files: readonly LaunchFile[]
+  /** Where it is shown, by a runner that shows it: with the other agents, or beside its owner. */
+  readonly placement: 'tab' | 'split'
+}
+
+/** How one agent is started, once it has its generation; in a terminal a person can use, or without one. */
+export type Launch = (
+  generation: GenerationFile,
+  paths: GenerationPaths,
+  surface: 'terminal' | 'none',
+) => LaunchCommand
+
 /** An order to start one agent. `launch` is what the host and its runner agreed on; nobody between reads it. */
 export interface StartOrder<Launch> {
   readonly generation: GenerationFile
   readonly paths: GenerationPaths
   readonly launch: Launch
+}
+
+/** A pane as it is now: a person may have moved it since the agent was put there. */
+export interface PaneView extends Pane {
+  /** As the person reads it. */
+  readonly tabLabel?: string
 }
 
 /** A last look at an agent: the end of what its process or screen says. */
@@ -44,8 +81,13 @@ export interface AgentProcess extends ProcessIdentity {
   readonly command?: string
 }
 
+/** Why an agent's process is ended. */
+export type StopReason = 'delivered' | 'closed'
+
 export type Stopped =
   | { readonly outcome: 'gone'; readonly ended: readonly ProcessIdentity[] }
+  /** Delivered, and left to the person as a session of theirs: it is no agent any more. */
+  | { readonly outcome: 'kept' }
   | { readonly outcome: 'unproven'; readonly why: string }
 
 /**
@@ -55,6 +97,8 @@ export type Stopped =
  */
 export interface AgentRunner<Launch = unknown> {
   readonly name: string
+  /** Whether an agent's process ends by itself once it has nothing left to do. */
+  readonly agentsLeave: boolean
   /**
    * Starts the agent's process and says where it is. What was started but cannot be identified is ended again.
    *
@@ -62,21 +106,24 @@ export interface AgentRunner<Launch = unknown> {
    */
   start(order: StartOrder<Launch>): Promise<Placement>
   observe(place: AgentPlace): Promise<Presence>
-  capture(place: Omit<AgentPlace, 'placement'>): Promise<Capture>
+  capture(place: AgentTrace): Promise<Capture>
   /** The agent's process and those below it, with what each runs. */
   processes(place: AgentPlace): Promise<readonly AgentProcess[]>
   /** Shows the agent to the person, where there is something to show. */
   focus(place: AgentPlace): Promise<'focused' | 'unsupported'>
   /**
    * Ends the agent's process and what it started: asks, waits, forces, and proves it gone. Repeating it is harmless.
-   * Signals nothing whose identity is not proven.
+   * Signals nothing whose identity is not proven, and closes nothing it did not open.
    */
-  stop(place: AgentPlace): Promise<Stopped>
-  /** Where agents of this runner run now, as far as it can tell by itself. */
-  inventory(): Promise<readonly Placement[]>
+  stop(place: AgentPlace, reason: StopReason): Promise<Stopped>
+  /** Where an agent is shown, as it was seen last; undefined where it is not. */
+  pane(place: AgentPlace): PaneView | undefined
   /** Calls back when a placement may have changed. A hint. Returns its end. */
   onChange(listener: () => void): () => void
 }
+
+/** The runners of this process, by name. */
+export type Runners = ReadonlyMap<string, AgentRunner>
 
 /** What an owner is told of an agent, with the full identity by which it is recognised later. */
 export type Report = ResultReport | QuestionReport | NoticeReport
@@ -155,10 +202,18 @@ export type RunEnd =
   /** A person stopped it. No end of the assignment: the person may go on. */
   | { readonly outcome: 'aborted' }
 
+/** What a session shows that has been reloaded. */
+export interface Earlier {
+  /** Requests the model was shown and has reacted to. */
+  readonly told: ReadonlySet<string>
+  /** How the last run ended; absent where there was none. */
+  readonly end?: RunEnd
+}
+
 /** The host session in which an agent does its work. */
 export interface AgentHost {
-  /** Starts a turn with this text, unless the host is busy. */
-  tryStart(text: string): 'sent' | 'busy'
+  /** Starts a turn with the text of a request, unless the host is busy. */
+  tryStart(text: string, request: string): 'sent' | 'busy'
   /**
    * Puts a text before the model at its next step, in the run that goes on. It may come to nothing if that run ends
    * first: what the model has really been shown is told by `onShown`.
@@ -175,8 +230,13 @@ export interface AgentHost {
   usage(): Usage
   /** Calls back, never from inside a host event, when a run has really ended: no retry follows. Returns its end. */
   onRunEnd(listener: (end: RunEnd) => void): () => void
-  /** Ends this process: all it had to say is durable. */
-  leave(): void
+  /** What the session shows of an earlier life in this process, which ended while no run went on. */
+  earlier(): Earlier
+  /**
+   * All there was to say is durable: ends this process. One a person sits before ends only when it was `closed`: else
+   * it stays, theirs, until its owner ends it.
+   */
+  leave(end: 'over' | 'closed'): void
 }
 
 /** The session an agent is to have: new, a copy of another, or one that is taken up again. */

@@ -1,11 +1,11 @@
 import type { Clock, MailboxFs, Processes, ProcessIdentity } from '../mailbox/index.ts'
 import type { AgentMailbox, MailboxState } from './agent-mailbox.ts'
-import type { AgentRunner, Presence } from './ports.ts'
+import type { Presence, Runners } from './ports.ts'
 
 export interface PresencePorts {
   readonly fs: MailboxFs
   readonly clock: Clock
-  readonly runnerOf: (name: string) => AgentRunner | undefined
+  readonly runners: Runners
   readonly signal: AbortSignal
 }
 
@@ -18,12 +18,12 @@ export function presenceIn(processes: Processes, process: ProcessIdentity | unde
 
 /** What can be proved now about the process of an agent. One that was never started proves nothing yet. */
 export async function presenceOf(
-  { runnerOf }: Pick<PresencePorts, 'runnerOf'>,
+  { runners }: Pick<PresencePorts, 'runners'>,
   mailbox: AgentMailbox,
 ): Promise<Presence> {
   const { placement, generation, paths } = mailbox
   if (placement === undefined || placement === 'contradictory') return 'unknown'
-  const runner = runnerOf(placement.runner)
+  const runner = runners.get(placement.runner)
   if (runner === undefined) return 'unknown'
   try {
     return await runner.observe({ generation, paths, placement })
@@ -51,7 +51,7 @@ const pollMs = 250
  * @returns false when the time ran out, the mailbox is gone, or the wait was aborted
  */
 export async function until(
-  { fs, clock, runnerOf, signal }: PresencePorts,
+  { fs, clock, runners, signal }: PresencePorts,
   mailbox: AgentMailbox,
   timeoutMs: number,
   isTrue: () => Promise<boolean>,
@@ -60,7 +60,7 @@ export async function until(
   const wakeUp = new WakeUp(clock)
   const ends = [
     watchIfPossible(fs, mailbox.paths.agent, wakeUp.hint),
-    runnerOf(mailbox.generation.runner)?.onChange(wakeUp.hint) ?? (() => {}),
+    runners.get(mailbox.generation.runner)?.onChange(wakeUp.hint) ?? (() => {}),
   ]
   signal.addEventListener('abort', wakeUp.hint)
   try {

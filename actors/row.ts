@@ -6,7 +6,7 @@ import {
   type ReadyFile,
 } from '../mailbox/index.ts'
 import type { Assignment } from './assignment.ts'
-import type { Presence } from './ports.ts'
+import type { PaneView, Presence } from './ports.ts'
 
 /** What a person or model sees of an agent. `starting` is how a person is shown a settling start. */
 export type PublicState = 'working' | 'blocked' | 'settling' | 'unknown' | 'lost'
@@ -23,6 +23,8 @@ export interface AgentFacts {
   readonly delivered: boolean
   /** What the agent says it does; advice only. */
   readonly activity?: Activity
+  /** Where a person finds it. */
+  readonly pane?: PaneView
   /** When its process was found to be gone, milliseconds since the epoch. */
   readonly lostSince?: number
   /** When its open question was found to be told, milliseconds since the epoch. */

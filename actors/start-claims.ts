@@ -20,10 +20,7 @@ import type { DelegateOrder, StartPorts } from './start-ports.ts'
 const labelAttemptsMax = 99
 
 /** Claims the session an agent is to have. */
-export async function claimSession<Launch>(
-  ports: StartPorts<Launch>,
-  generation: GenerationFile,
-): Promise<void> {
+export async function claimSession(ports: StartPorts, generation: GenerationFile): Promise<void> {
   const { session } = generation.identity
   const path = sessionClaimPath(ports.root, session)
   const answer = await claim(claimPlace(ports), path, claimFile(ports, generation, session))
@@ -35,7 +32,7 @@ export async function claimSession<Launch>(
 
 /** Claims the label asked for, or the first free automatic one. */
 export async function claimLabel<Launch>(
-  ports: StartPorts<Launch>,
+  ports: StartPorts,
   order: DelegateOrder<Launch>,
   generation: GenerationFile,
 ): Promise<GenerationFile> {
@@ -65,8 +62,8 @@ export async function claimLabel<Launch>(
 }
 
 /** A claim that fails half way must not keep the label. */
-async function claimOrLeave<Launch>(
-  ports: StartPorts<Launch>,
+async function claimOrLeave(
+  ports: StartPorts,
   path: string,
   generation: GenerationFile,
   label: string,
@@ -79,7 +76,7 @@ async function claimOrLeave<Launch>(
   }
 }
 
-function claimPlace<Launch>(ports: StartPorts<Launch>): ClaimPlace {
+function claimPlace(ports: StartPorts): ClaimPlace {
   const { fs, root, owner } = ports
   return {
     fs,
@@ -91,8 +88,8 @@ function claimPlace<Launch>(ports: StartPorts<Launch>): ClaimPlace {
   }
 }
 
-function claimFile<Launch>(
-  { runtime }: StartPorts<Launch>,
+function claimFile(
+  { runtime }: StartPorts,
   { identity, root }: GenerationFile,
   subject: string,
 ): ClaimFile {

@@ -14,6 +14,8 @@ export interface DelegateOrder<Launch> {
   readonly session: AgentSession
   /** Bounds the start alone, ms: from here to the acceptance of the task. */
   readonly timeoutMs: number
+  /** Where it is to live. */
+  readonly runner: AgentRunner<Launch>
   readonly launch: Launch
 }
 
@@ -26,8 +28,7 @@ export interface Delegated {
 }
 
 /** What starting an agent needs. */
-export interface StartPorts<Launch> extends OwnedAgentPorts {
-  readonly runner: AgentRunner<Launch>
+export interface StartPorts extends OwnedAgentPorts {
   readonly ownerSession: string
   readonly rootSession: string
   readonly depth: number

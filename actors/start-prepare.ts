@@ -28,7 +28,7 @@ export interface Prepared {
 
 /** Everything up to the start of a process. What fails here leaves nothing behind. */
 export async function prepare<Launch>(
-  ports: StartPorts<Launch>,
+  ports: StartPorts,
   order: DelegateOrder<Launch>,
 ): Promise<Prepared> {
   const { fs, root, ids } = ports
@@ -65,8 +65,8 @@ export async function prepare<Launch>(
   }
 }
 
-async function create<Launch>(
-  { fs, owner }: StartPorts<Launch>,
+async function create(
+  { fs, owner }: StartPorts,
   generation: GenerationFile,
   task: TaskRecord,
 ): Promise<MailboxError | undefined> {
@@ -81,7 +81,7 @@ async function create<Launch>(
 
 /** Gives a prepared agent its actor, or takes the start back. */
 export async function adopt<Launch>(
-  ports: StartPorts<Launch>,
+  ports: StartPorts,
   { session }: DelegateOrder<Launch>,
   generation: GenerationFile,
 ): Promise<StartedActor> {
@@ -103,8 +103,8 @@ export async function adopt<Launch>(
 }
 
 /** Without an actor nobody here would ever take the start back, so it is done at once: nothing runs yet. */
-async function undo<Launch>(
-  { fs, root, owner }: StartPorts<Launch>,
+async function undo(
+  { fs, root, owner }: StartPorts,
   session: AgentSession,
   { identity }: GenerationFile,
 ): Promise<string | undefined> {
@@ -119,7 +119,7 @@ async function undo<Launch>(
 }
 
 function draftGeneration<Launch>(
-  { ids, clock, ownerSession, rootSession, depth, build, runner, runtime }: StartPorts<Launch>,
+  { ids, clock, ownerSession, rootSession, depth, build, runtime }: StartPorts,
   order: DelegateOrder<Launch>,
 ): GenerationFile {
   return {
@@ -136,7 +136,7 @@ function draftGeneration<Launch>(
     root: rootSession,
     depth,
     definition: order.definition,
-    runner: runner.name,
+    runner: order.runner.name,
     build,
     at: clock.now(),
     starter: runtime,
@@ -144,7 +144,7 @@ function draftGeneration<Launch>(
 }
 
 function taskRecord<Launch>(
-  { clock, lease }: StartPorts<Launch>,
+  { clock, lease }: StartPorts,
   { task: text, files }: DelegateOrder<Launch>,
   { identity }: GenerationFile,
   id: string,
@@ -154,7 +154,7 @@ function taskRecord<Launch>(
 }
 
 function checkTask<Launch>(
-  ports: StartPorts<Launch>,
+  ports: StartPorts,
   order: DelegateOrder<Launch>,
   generation: GenerationFile,
 ): void {

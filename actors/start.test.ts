@@ -265,8 +265,8 @@ describe('an order that is refused', () => {
     const lead = await world().lead('lead', { liveAgentsMax: 1 })
     await lead.delegate(hangs({ isDeaf: true, ignoresTerm: true, commands: 1 }))
     const { stop } = lead.runner
-    lead.runner.stop = async (place) => {
-      await stop.call(lead.runner, place)
+    lead.runner.stop = async (place, reason) => {
+      await stop.call(lead.runner, place, reason)
       return { outcome: 'unproven', why: 'its child process 7 did not end when killed' }
     }
     const failure = await refusal(lead.world, lead.owner.close('scout'))

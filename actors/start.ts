@@ -26,7 +26,7 @@ import { adopt, prepare } from './start-prepare.ts'
  * @throws OperationError - with its category, how far it came, and what to do next
  */
 export async function startAgent<Launch>(
-  ports: StartPorts<Launch>,
+  ports: StartPorts,
   order: DelegateOrder<Launch>,
   signal: AbortSignal,
 ): Promise<Delegated> {
@@ -40,11 +40,12 @@ export async function startAgent<Launch>(
   const paths = generationPaths(ports.owner.directory, generation.identity.generation)
   const actor = await adopt(ports, order, generation)
   let stage = 'mailbox'
+  let placement: Placement | undefined
   try {
     if (doubt !== undefined) throw doubt
     stage = 'launch'
     throwIfAborted(signal)
-    const placement = await ports.runner.start({ generation, paths, launch: order.launch })
+    placement = await order.runner.start({ generation, paths, launch: order.launch })
     stage = 'placement'
     await actor.placed(placement)
     stage = 'acceptance'
@@ -57,7 +58,10 @@ export async function startAgent<Launch>(
     if (facts !== undefined && isAccepted(facts)) return delegated(facts, task, placement)
     throw notAccepted(facts, order.timeoutMs)
   } catch (error) {
-    return withdraw(ports, actor, { order, generation, task, stage, cause: error as Error })
+    return withdraw(ports, actor, {
+      ...{ order, generation, task, stage, placement },
+      cause: error as Error,
+    })
   }
 }
 
@@ -87,6 +91,8 @@ interface Attempt<Launch> {
   readonly generation: GenerationFile
   readonly task: TaskRecord
   readonly stage: string
+  /** Where it was put, if it came that far. */
+  readonly placement: Placement | undefined
   readonly cause: Error
 }
 
@@ -95,14 +101,15 @@ interface Attempt<Launch> {
  * finds it. A result written meanwhile counts: then the start has succeeded.
  */
 async function withdraw<Launch>(
-  ports: StartPorts<Launch>,
+  ports: StartPorts,
   actor: StartedActor,
-  { order, generation, task, stage, cause }: Attempt<Launch>,
+  { order, generation, task, stage, placement, cause }: Attempt<Launch>,
 ): Promise<Delegated> {
-  const { owner, runner } = ports
+  const { owner } = ports
+  const { runner } = order
   const { identity } = generation
   const paths = generationPaths(owner.directory, identity.generation)
-  const capture = await runner.capture({ generation, paths }).catch(() => undefined)
+  const capture = await runner.capture({ generation, paths, placement }).catch(() => undefined)
   const said = capture?.lines.join('\n').trim()
   const { outcome, why } = await takeBack(ports, actor, order, generation)
   if (outcome === 'result') {
@@ -131,7 +138,7 @@ async function withdraw<Launch>(
 
 /** Never throws: what fails here must not hide why the start failed. */
 async function takeBack<Launch>(
-  { fs, owner }: StartPorts<Launch>,
+  { fs, owner }: StartPorts,
   actor: StartedActor,
   { session }: DelegateOrder<Launch>,
   { identity }: GenerationFile,

@@ -69,6 +69,7 @@ export function surveyed(
     delivered: false,
     ...(ready && { ready }),
     ...(activity && { activity }),
+    ...(placement !== 'contradictory' && placement?.pane && { pane: placement.pane }),
     ...(diagnostic !== undefined && { diagnostic }),
   })
   return { ...seen, actions: [] }

@@ -18,16 +18,14 @@ import {
   type OwnedAgentMessage,
   type OwnedAgentPorts,
 } from './owned-agent.ts'
-import type { AgentRunner, DeliveryIdentity, NoticeReport, OwnerHost } from './ports.ts'
+import type { DeliveryIdentity, NoticeReport, OwnerHost } from './ports.ts'
 import type { AgentFacts } from './row.ts'
 import { startAgent } from './start.ts'
 import type { Delegated, DelegateOrder } from './start-ports.ts'
 import { ActorSystem } from './system.ts'
 
-export interface TenurePorts<Launch> extends CascadePorts {
+export interface TenurePorts extends CascadePorts {
   readonly host: OwnerHost
-  /** The runner that new agents are started with. */
-  readonly runner: AgentRunner<Launch>
   /** The session that owns. */
   readonly session: string
   /** Session of the lead at the root of the tree; the same for the lead itself. */
@@ -44,13 +42,13 @@ export interface TenurePorts<Launch> extends CascadePorts {
 
 /** Acting for a session, from having its lease to letting go: its actors, their watches, their delivery. */
 export class Tenure<Launch> {
-  readonly #ports: TenurePorts<Launch>
+  readonly #ports: TenurePorts
   readonly #paths: OwnerPaths
   readonly #lease: number
   readonly #system: ActorSystem
   readonly #delivery: Delivery
   readonly #agents = new Map<string, OwnedActor>()
-  readonly #unsubscribe: () => void
+  readonly #unsubscribes: readonly (() => void)[]
   /** Agents whose silence was told, with what they did last. */
   readonly #heard = new Set<string>()
   #unreadable: readonly string[] = []
@@ -62,7 +60,7 @@ export class Tenure<Launch> {
    * @throws MailboxError - the mailboxes cannot be read now
    */
   static async begin<Launch>(
-    ports: TenurePorts<Launch>,
+    ports: TenurePorts,
     paths: OwnerPaths,
     lease: number,
   ): Promise<Tenure<Launch>> {
@@ -82,13 +80,8 @@ export class Tenure<Launch> {
     return tenure
   }
 
-  private constructor(
-    ports: TenurePorts<Launch>,
-    paths: OwnerPaths,
-    lease: number,
-    system: ActorSystem,
-  ) {
-    const { fs, clock, ids, root, host, observation, runner } = ports
+  private constructor(ports: TenurePorts, paths: OwnerPaths, lease: number, system: ActorSystem) {
+    const { fs, clock, ids, root, host, observation, runners } = ports
     this.#ports = ports
     this.#paths = paths
     this.#lease = lease
@@ -103,7 +96,9 @@ export class Tenure<Launch> {
       onDelivered: (identity) => this.#delivered(identity),
       recheck: (report) => this.#recheck(report),
     })
-    this.#unsubscribe = runner.onChange(() => this.refresh())
+    this.#unsubscribes = [...runners.values()].map((runner) =>
+      runner.onChange(() => this.refresh()),
+    )
   }
 
   #delivered({ generation, ask, notice }: DeliveryIdentity): void {
@@ -121,8 +116,8 @@ export class Tenure<Launch> {
     const isFirst = !this.#heard.has(generation.identity.generation)
     if (notice?.condition !== 'stale' || !isFirst) return notice && { generation, notice }
     const paths = generationPaths(this.#paths.directory, generation.identity.generation)
-    const capture = await this.#ports
-      .runnerOf(generation.runner)
+    const capture = await this.#ports.runners
+      .get(generation.runner)
       ?.capture({ generation, paths })
       .catch(() => undefined)
     return { generation, notice: { ...notice, ...(capture && { capture }) } }
@@ -157,11 +152,10 @@ export class Tenure<Launch> {
    * @throws OperationError - see `startAgent`
    */
   start(order: DelegateOrder<Launch>, signal: AbortSignal, exists: () => void): Promise<Delegated> {
-    const { runner, session, rootSession, depth, build } = this.#ports
+    const { session, rootSession, depth, build } = this.#ports
     return startAgent(
       {
         ...this.#agentPorts(),
-        runner,
         ownerSession: session,
         rootSession,
         depth: depth + 1,
@@ -191,7 +185,7 @@ export class Tenure<Launch> {
 
   /** Lets go of everything: agents work on. */
   async end(): Promise<void> {
-    this.#unsubscribe()
+    for (const unsubscribe of this.#unsubscribes) unsubscribe()
     for (const agent of this.#agents.values()) agent.release()
     this.#agents.clear()
     await this.#delivery.stop()

@@ -14,8 +14,8 @@ export interface ResultError {
 
 /** What an agent that does nothing waits for. */
 export interface AgentStatus {
-  /** `agents`: results of its own agents. `person`: who stopped its run may go on. */
-  readonly waiting?: 'agents' | 'person' | undefined
+  /** `owner`: an answer to its question. `agents`: results of its own agents. `person`: who sits before it. */
+  readonly waiting?: 'owner' | 'agents' | 'person' | undefined
   readonly resultError?: ResultError | undefined
 }
 
@@ -45,7 +45,7 @@ const schema: z.ZodType<Activity> = z.strictObject({
   tool: z.string().max(256).optional(),
   tokens: z.int().min(0).optional(),
   contextPercent: z.number().min(0).optional(),
-  waiting: z.enum(['agents', 'person']).optional(),
+  waiting: z.enum(['owner', 'agents', 'person']).optional(),
   resultError: resultError.optional(),
   lines: z.array(z.string().max(1_024)).max(256),
 })

@@ -1,5 +1,5 @@
 import type { Usage } from '../../mailbox/index.ts'
-import type { AgentHost, RunEnd } from '../index.ts'
+import type { AgentHost, Earlier, RunEnd } from '../index.ts'
 import type { VirtualProcess } from './machine.ts'
 
 /** A session an agent works in. Runs take the time and end in the way they are told to. */
@@ -12,6 +12,8 @@ export class FakeAgentHost implements AgentHost {
   #cancel: (() => void) | undefined
   #isRunning = false
   #isBlocked = false
+  #lastEnd: RunEnd | undefined
+  readonly #told = new Set<string>()
   hasLeft = false
   hasPerson = false
   /** What is put before the model comes too late for its run. */
@@ -25,10 +27,11 @@ export class FakeAgentHost implements AgentHost {
     this.#onLeave = onLeave
   }
 
-  tryStart(text: string): 'sent' | 'busy' {
+  tryStart(text: string, request: string): 'sent' | 'busy' {
     this.#process.mustLive()
     if (!this.isIdle()) return 'busy'
     this.texts.push(text)
+    this.#told.add(request)
     this.begin()
     return 'sent'
   }
@@ -64,6 +67,7 @@ export class FakeAgentHost implements AgentHost {
   end(end: RunEnd): void {
     if (!this.#isRunning) return
     this.#isRunning = false
+    this.#lastEnd = end
     this.#cancel?.()
     queueMicrotask(() => {
       if (!this.#process.isAlive) return
@@ -96,6 +100,10 @@ export class FakeAgentHost implements AgentHost {
 
   get listeners(): number {
     return this.#listeners.size
+  }
+
+  earlier(): Earlier {
+    return { told: this.#told, ...(this.#lastEnd && { end: this.#lastEnd }) }
   }
 
   leave(): void {

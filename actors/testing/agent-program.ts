@@ -98,9 +98,9 @@ export class AgentProgram {
   #listening(host: FakeAgentHost): FakeAgentHost {
     if (!this.order.launch.isDeaf) return host
     const tryStart = host.tryStart.bind(host)
-    host.tryStart = (text) => {
+    host.tryStart = (text, request) => {
       void this.managed?.stop()
-      return tryStart(text)
+      return tryStart(text, request)
     }
     return host
   }

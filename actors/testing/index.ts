@@ -20,7 +20,7 @@ export { Machine, type SentSignal, type SpawnOptions, VirtualProcess } from './m
 export { FakeOwnerHost, type SendFate } from './owner-host.ts'
 export { type OwnerHostHarness, ownerHostConformance } from './owner-host-conformance.ts'
 export * from './records.ts'
-export { FakeRunner, generationVariable, type Stage, shellCommand } from './runner.ts'
+export { FakeRunner, type Stage, shellCommand } from './runner.ts'
 export { type Conduct, type RunnerHarness, runnerConformance } from './runner-conformance.ts'
 export { Scene, type SceneEvent, sceneFates } from './scene.ts'
 export { seed } from './seed.ts'

@@ -53,17 +53,17 @@ export function runnerConformance<Launch>(
 
     test('proves an agent gone by stopping it, and says the same when it is asked again', async (harness) => {
       const place = await start(harness)
-      const stopped = await harness.run(harness.runner.stop(place))
+      const stopped = await harness.run(harness.runner.stop(place, 'closed'))
       assert.equal(stopped.outcome, 'gone')
       assert.equal(await harness.runner.observe(place), 'lost')
-      const again = await harness.run(harness.runner.stop(place))
+      const again = await harness.run(harness.runner.stop(place, 'closed'))
       assert.deepEqual(again, { outcome: 'gone', ended: [] })
       assert.equal(await harness.runner.observe(place), 'lost')
     })
 
     test('ends by force what does not end when asked', async (harness) => {
       const place = await start(harness, 'ignores-term')
-      assert.equal((await harness.run(harness.runner.stop(place))).outcome, 'gone')
+      assert.equal((await harness.run(harness.runner.stop(place, 'closed'))).outcome, 'gone')
       assert.equal(await harness.runner.observe(place), 'lost')
     })
 
@@ -71,7 +71,7 @@ export function runnerConformance<Launch>(
       const place = await start(harness, 'with-commands')
       const { runner } = harness
       await harness.until(async () => (await runner.processes(place)).length > 1)
-      await harness.run(runner.stop(place))
+      await harness.run(runner.stop(place, 'closed'))
       assert.deepEqual(await runner.processes(place), [])
     })
 
@@ -98,7 +98,7 @@ export function runnerConformance<Launch>(
       for (const elsewhere of [{ namespace: 'pid:[another]' }, { host: 'another machine' }]) {
         const seen = elsewhereOf(place, elsewhere)
         assert.equal(await runner.observe(seen), 'unknown')
-        assert.equal((await harness.run(runner.stop(seen))).outcome, 'unproven')
+        assert.equal((await harness.run(runner.stop(seen, 'closed'))).outcome, 'unproven')
       }
       assert.equal(await runner.observe(place), 'live')
     })
@@ -106,7 +106,7 @@ export function runnerConformance<Launch>(
     test('takes the process that has an old pid now for no agent, and signals nothing', async (harness) => {
       const { runner } = harness
       const [old, other] = [await start(harness), await start(harness)]
-      await harness.run(runner.stop(old))
+      await harness.run(runner.stop(old, 'closed'))
       const { process } = other.placement
       const reused: AgentPlace = {
         ...old,
@@ -116,7 +116,10 @@ export function runnerConformance<Launch>(
         },
       }
       assert.equal(await runner.observe(reused), 'lost')
-      assert.deepEqual(await harness.run(runner.stop(reused)), { outcome: 'gone', ended: [] })
+      assert.deepEqual(await harness.run(runner.stop(reused, 'closed')), {
+        outcome: 'gone',
+        ended: [],
+      })
       assert.equal(await runner.observe(other), 'live')
     })
 

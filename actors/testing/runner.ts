@@ -1,19 +1,19 @@
-import { limits, type Placement, type ProcessIdentity } from '../../mailbox/index.ts'
+import type { Placement } from '../../mailbox/index.ts'
 import {
   type AgentPlace,
   type AgentProcess,
+  AgentProcesses,
   type AgentRunner,
+  type AgentTrace,
   type Capture,
+  generationVariable,
+  lastLines,
   type Presence,
   presenceIn,
   type StartOrder,
-  type Stopped,
 } from '../index.ts'
 import type { Fate } from './fates.ts'
 import type { Machine, VirtualProcess } from './machine.ts'
-
-/** Marks an agent's process, so that it can be found. */
-export const generationVariable = 'DROVER_AGENT'
 
 /** What the commands of its agents are. */
 export const shellCommand = 'sleep 999'
@@ -27,19 +27,19 @@ export interface Stage {
   readonly play: (process: VirtualProcess, order: StartOrder<Fate>) => void
 }
 
-/** Between two looks at a process that was asked to end, ms. */
-const lookMs = 50
-
 /** Agents as processes of a virtual machine, each with the fate it was started with. */
 export class FakeRunner implements AgentRunner<Fate> {
   readonly name: string
+  readonly agentsLeave = true
   readonly #stage: Stage
   /** The process whose runner this is. */
   readonly #process: VirtualProcess
+  readonly #agents: AgentProcesses
 
   constructor(stage: Stage, process: VirtualProcess, name = 'fake') {
     this.#stage = stage
     this.#process = process
+    this.#agents = new AgentProcesses(process.processes, process.clock)
     this.name = name
   }
 
@@ -66,56 +66,22 @@ export class FakeRunner implements AgentRunner<Fate> {
     return presenceIn(this.#process.processes, placement.process)
   }
 
-  async capture({ generation }: Omit<AgentPlace, 'placement'>): Promise<Capture> {
-    const screen = this.#stage.screens.get(generation.identity.generation) ?? []
-    return tail(screen.slice(-limits.captureLinesMax))
+  async capture({ generation }: AgentTrace): Promise<Capture> {
+    return lastLines(this.#stage.screens.get(generation.identity.generation) ?? [])
   }
 
   async processes(place: AgentPlace): Promise<readonly AgentProcess[]> {
-    const { processes } = this.#process
-    return this.#identities(place).map((process) => {
-      const command = processes.command(process)
-      return { ...process, ...(command !== undefined && { command }) }
-    })
-  }
-
-  #identities({ placement, generation }: AgentPlace): readonly ProcessIdentity[] {
-    const { process } = placement
-    if (process === undefined) return []
-    const { processes } = this.#process
-    const mark = { variable: generationVariable, value: generation.identity.generation }
-    const found = [
-      ...(processes.presence(process) === 'live' ? [process] : []),
-      ...processes.descendants(process, mark),
-      ...processes.marked(mark),
-    ]
-    return [...new Map(found.map((each) => [each.pid, each])).values()]
+    return this.#agents.of(place)
   }
 
   async focus(): Promise<'unsupported'> {
     return 'unsupported'
   }
 
-  async stop(place: AgentPlace): Promise<Stopped> {
-    const { process } = place.placement
-    if (process === undefined)
-      return { outcome: 'unproven', why: 'where its process is was never recorded' }
-    const { processes } = this.#process
-    if (processes.presence(process) === 'unknown')
-      return { outcome: 'unproven', why: `process ${process.pid} belongs to another machine` }
-    const below = this.#identities(place).filter(({ pid }) => pid !== process.pid)
-    const ended: ProcessIdentity[] = []
-    if (processes.signal(process, 'SIGTERM') === 'sent') ended.push(process)
-    if (!(await this.#goneWithin(process, limits.stopGraceMs))) processes.signal(process, 'SIGKILL')
-    for (const child of below) if (processes.signal(child, 'SIGKILL') === 'sent') ended.push(child)
-    return { outcome: 'gone', ended }
-  }
+  stop: AgentRunner['stop'] = (place) => this.#agents.end(place)
 
-  async inventory(): Promise<readonly Placement[]> {
-    const { machine } = this.#stage
-    return machine.living
-      .filter(({ env, parent }) => env['RUNNER'] === this.name && parent === undefined)
-      .map(({ identity }) => ({ runner: this.name, process: identity }))
+  pane(): undefined {
+    return undefined
   }
 
   onChange(listener: () => void): () => void {
@@ -126,26 +92,4 @@ export class FakeRunner implements AgentRunner<Fate> {
       })
     })
   }
-
-  async #goneWithin(process: ProcessIdentity, timeoutMs: number): Promise<boolean> {
-    const { clock, processes } = this.#process
-    const deadline = clock.monotonic() + timeoutMs
-    while (processes.presence(process) !== 'gone') {
-      if (clock.monotonic() >= deadline) return false
-      await new Promise<void>((resolve) => clock.after(lookMs, resolve))
-    }
-    return true
-  }
-}
-
-/** The last of some lines, as many as the limit of bytes allows. */
-function tail(lines: readonly string[]): Capture {
-  const kept: string[] = []
-  let bytesLeft: number = limits.captureBytesMax
-  for (const line of lines.toReversed()) {
-    bytesLeft -= Buffer.byteLength(line) + 1
-    if (bytesLeft < 0) return { lines: kept, truncated: true }
-    kept.unshift(line)
-  }
-  return { lines: kept, truncated: false }
 }

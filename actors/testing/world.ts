@@ -27,7 +27,7 @@ import { FakeRunner } from './runner.ts'
 import { FakeSessionFile } from './session-file.ts'
 import { agentSessions, fakeSession } from './session-store.ts'
 
-export type OwnerTwist = Partial<OwnerPorts<Fate>>
+export type OwnerTwist = Partial<OwnerPorts>
 export type OrderTwist = Partial<Omit<DelegateOrder<Fate>, 'launch'>>
 
 /** A machine on which sessions own agents, all of it in memory and in virtual time. */
@@ -194,7 +194,7 @@ export class Lead {
     this.#owner = await Owner.open(this.ports())
   }
 
-  ports(): OwnerPorts<Fate> {
+  ports(): OwnerPorts {
     const { world, process, session, runner } = this
     const { fs, clock, processes } = process
     const { ids } = world.machine
@@ -208,9 +208,8 @@ export class Lead {
       root: world.root,
       runtime,
       reserve: reserveAt(fs, world.root.ballast),
-      runnerOf: (name) => (name === runner.name ? runner : undefined),
+      runners: new Map([[runner.name, runner]]),
       host: this.host,
-      runner,
       session,
       rootSession: session,
       depth: 0,
@@ -236,6 +235,7 @@ export class Lead {
         task: 'look around',
         cwd: '/project',
         timeoutMs: 60_000,
+        runner: this.runner,
         session: fakeSession(
           this.process,
           `session-${this.world.machine.ids.next()}`,
