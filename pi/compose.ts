@@ -1,6 +1,21 @@
 import { availableParallelism } from 'node:os'
 import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
-import { ManagedAgent, Observation, type OwnAgents, Owner } from '../actors/index.ts'
+import {
+  type AgentRunner,
+  type Launch,
+  ManagedAgent,
+  Observation,
+  OperationError,
+  type OwnAgents,
+  Owner,
+} from '../actors/index.ts'
+import {
+  HerdrClient,
+  HerdrError,
+  HerdrRunner,
+  herdrEnvironment,
+  PaneStatus,
+} from '../herdr/index.ts'
 import {
   type AgentStatus,
   type Clock,
@@ -25,10 +40,11 @@ import {
   trustedAgentDirectory,
 } from '../mailbox/index.ts'
 import { agentDirectory, type HostGate } from './host.ts'
-import { build, type Launch } from './launch.ts'
+import { build } from './launch.ts'
 import { PiOwnerHost } from './lead/owner-host.ts'
 import { PiAgentHost } from './managed/agent-host.ts'
 import { HeadlessRunner } from './runners/headless.ts'
+import type { RunnerSetting } from './settings.ts'
 
 /** The real world, as the rooms below take it. The one place where concrete parts are chosen. */
 export interface World {
@@ -73,19 +89,71 @@ export interface OwnerPlace {
   readonly liveAgentsMax: number
 }
 
+/** Where the agents of a session can live. */
+export interface AgentRunners {
+  readonly all: ReadonlyMap<string, AgentRunner<Launch>>
+  /**
+   * The runner for a new agent.
+   *
+   * @throws OperationError `not_running_inside_herdr` - herdr is wanted, and this Pi is not proven to run in it
+   */
+  choose(wanted: RunnerSetting): Promise<AgentRunner<Launch>>
+  /** Lets go of what they hold; agents stay. */
+  close(): void
+}
+
+export function openRunners(world: World, keepsPanes: () => boolean): AgentRunners {
+  const { fs, processes, clock } = world
+  const place = herdrEnvironment(process.env)
+  const headless = new HeadlessRunner(fs, processes, clock)
+  const herdr = new HerdrRunner({
+    ...{ fs, processes, clock, keepsPanes },
+    ...(place.inside === true && {
+      herdr: { client: new HerdrClient(place.socketPath, clock), pane: place.paneId },
+    }),
+  })
+  return {
+    all: new Map<string, AgentRunner<Launch>>([headless, herdr].map((each) => [each.name, each])),
+    close: () => herdr.close(),
+    async choose(wanted) {
+      if (wanted === 'headless' || (wanted === 'auto' && place.inside === false)) return headless
+      if (place.inside === 'broken') throw notInsideHerdr(place.why)
+      if (place.inside === false) throw notInsideHerdr('HERDR_ENV is not set')
+      try {
+        await herdr.ownPane()
+        return herdr
+      } catch (error) {
+        if (error instanceof HerdrError) throw notInsideHerdr(error.message, error)
+        throw error
+      }
+    },
+  }
+}
+
+const notInsideHerdr = (why: string, cause?: Error): OperationError =>
+  new OperationError({
+    category: 'not_running_inside_herdr',
+    operation: 'delegate',
+    stage: 'herdr',
+    message: `This Pi is not proven to run inside herdr: ${why}.`,
+    nextAction:
+      'Start Pi in a pane of herdr; or set "runner" to "headless" in drover.json. Nothing was started.',
+    rollbackOccurred: false,
+    ...(cause && { cause }),
+  })
+
 /** The owner of a session's agents. */
 export async function openOwner(
   world: World,
   gate: HostGate,
+  runners: AgentRunners,
   place: OwnerPlace,
 ): Promise<Owner<Launch>> {
-  const headless = new HeadlessRunner(world.fs, world.processes, world.clock)
   const owner = await Owner.open<Launch>({
     ...world,
     ...place,
     host: new PiOwnerHost(gate),
-    runner: headless,
-    runnerOf: (name) => (name === headless.name ? headless : undefined),
+    runners: runners.all,
     build,
     startsAtOnce: availableParallelism(),
     treeDepthMax: limits.treeDepthMax,
@@ -123,6 +191,13 @@ export async function openManaged(
     host,
     ...(ownAgents && { ownAgents }),
   })
-  if (agent === 'leave') host.leave()
+  if (agent === 'leave') host.leave('closed')
   return { agent, left: host.left }
+}
+
+/** What the pane of this process shows of it; undefined where it has none. */
+export function openPaneStatus({ clock }: World): PaneStatus | undefined {
+  const place = herdrEnvironment(process.env)
+  if (place.inside !== true) return undefined
+  return new PaneStatus(new HerdrClient(place.socketPath, clock), clock, place.paneId)
 }

@@ -3,6 +3,7 @@ import type {
   AgentEndEvent,
   ExtensionAPI,
   ExtensionContext,
+  SessionEntry,
   SessionManager as Sessions,
 } from '@mariozechner/pi-coding-agent'
 import {
@@ -152,6 +153,24 @@ export class HostGate {
     }
   }
 
+  /** What was said in the session that is open, in order. */
+  messages(): readonly HostMessage[] {
+    try {
+      return this.#ctx?.sessionManager.getBranch().flatMap(messageOf) ?? []
+    } catch {
+      return [] // a stale context
+    }
+  }
+
+  /** Ends this process, in its own time. */
+  shutDown(): void {
+    try {
+      this.#ctx?.shutdown()
+    } catch {
+      // A stale context: the process is about to end or to have another session.
+    }
+  }
+
   abort(): void {
     try {
       this.#ctx?.abort()
@@ -253,9 +272,18 @@ export class HostGate {
   }
 }
 
-type Message = AgentEndEvent['messages'][number]
+function messageOf(entry: SessionEntry): HostMessage[] {
+  if (entry.type === 'message') return [entry.message]
+  if (entry.type !== 'custom_message') return []
+  const { customType, content, details, display } = entry
+  const timestamp = Date.parse(entry.timestamp)
+  return [{ role: 'custom', customType, content, details, display, timestamp }]
+}
 
-function runEnd(messages: readonly Message[]): RunEnd {
+export type HostMessage = AgentEndEvent['messages'][number]
+
+/** How a run ended, by the messages of it. */
+export function runEnd(messages: readonly HostMessage[]): RunEnd {
   const last = messages.findLast((message) => message.role === 'assistant')
   if (last === undefined) return { outcome: 'failed', message: 'The run ended without an answer.' }
   if (last.stopReason === 'aborted') return { outcome: 'aborted' }
@@ -269,7 +297,7 @@ function runEnd(messages: readonly Message[]): RunEnd {
   return { outcome: 'answered', text: spoken === undefined ? '' : textOf(spoken) }
 }
 
-function textOf(message: Message): string {
+function textOf(message: HostMessage): string {
   if (message.role !== 'assistant') return ''
   return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
@@ -289,6 +317,13 @@ export function isPrintMode(ctx: ExtensionContext): boolean {
 /** Whether the host takes this thinking level; 0.73.1 would take an unknown one for a part of the model's name. */
 export function hasThinkingLevel(ctx: ExtensionContext, level: string): boolean {
   return level !== 'max' || 'mode' in ctx
+}
+
+/** What an agent's host is told so that it asks nobody whether to trust the directory it works in; 0.73.1 never asks. */
+export function trustFlags(ctx: ExtensionContext, cwd: string): readonly string[] {
+  const isTrusted = hostTrust(ctx)
+  if (isTrusted === undefined) return []
+  return [isTrusted && cwd === ctx.cwd ? '--approve' : '--no-approve']
 }
 
 /** What the host itself says of the project's trust; 0.73.1 says nothing. */

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { type GenerationFile, generationPaths } from '../mailbox/index.ts'
 import {
+  agentLaunch,
   childEnvironment,
-  headlessLaunch,
   inheritedFlags,
   packageDirectory,
   serveCommand,
@@ -82,6 +82,8 @@ const unlimited = {
   systemPromptMode: 'append',
   flags: [],
   inheritsExtensions: true,
+  trustFlags: ['--approve'],
+  placement: 'tab',
 } as const
 
 describe('the command line of a headless agent', () => {
@@ -97,7 +99,7 @@ describe('the command line of a headless agent', () => {
       model: 'p/m:low',
       flags: ['--tools', 'read,ls'],
     }
-    const { command, args, files, cwd } = headlessLaunch(plan)(generation, paths)
+    const { command, args, files, cwd } = agentLaunch(plan)(generation, paths, 'none')
     // The very program the lead runs in and its script: nothing is looked up, and no shell reads it.
     assert.equal(command, process.execPath)
     const from = args.indexOf('-p')
@@ -121,11 +123,18 @@ describe('the command line of a headless agent', () => {
     assert.equal(cwd, directory)
   })
 
+  it('waits in a terminal for its person as well, and asks nobody whether to trust the project', () => {
+    const { args } = agentLaunch(unlimited)(generation, paths, 'terminal')
+    assert.ok(args.includes('--approve'))
+    for (const never of ['-p', `/${serveCommand}`]) assert.ok(!args.includes(never), never)
+    assert.ok(!agentLaunch(unlimited)(generation, paths, 'none').args.includes('--approve'))
+  })
+
   it('never starts a debugger in the agent', () => {
     const { execArgv } = process
     process.execArgv = [...execArgv, '--inspect=0', '--inspect-brk']
     try {
-      const { args } = headlessLaunch(unlimited)(generation, paths)
+      const { args } = agentLaunch(unlimited)(generation, paths, 'none')
       assert.deepEqual(
         args.filter((flag) => flag.includes('inspect')),
         [],

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { GenerationFile, GenerationPaths } from '../mailbox/index.ts'
+import { generationVariable, type Launch } from '../actors/index.ts'
 import type { DefinitionFlags } from './definition-flags.ts'
 
 /** Found from this file's place, as source or built. */
@@ -26,34 +26,18 @@ export const serveCommand = 'drover-serve'
 export interface LaunchPlan extends DefinitionFlags {
   /** `provider/id`, with `:thinking` where a level was chosen. */
   readonly model?: string
+  /** What a host is told that would ask the person about the project otherwise. */
+  readonly trustFlags: readonly string[]
+  /** Where a runner that shows agents puts it. */
+  readonly placement: 'tab' | 'split'
 }
-
-/** A private file an agent is started with. */
-export interface LaunchFile {
-  readonly path: string
-  readonly text: string
-}
-
-export interface LaunchCommand {
-  readonly command: string
-  readonly args: readonly string[]
-  readonly cwd: string
-  readonly env: NodeJS.ProcessEnv
-  readonly files: readonly LaunchFile[]
-}
-
-/** How one agent is started, once it has its generation. */
-export type Launch = (generation: GenerationFile, paths: GenerationPaths) => LaunchCommand
-
-/** Marks all processes of one generation, so that they can be found when their parent is gone. No authority. */
-export const generationVariable = 'DROVER_AGENT'
 
 /**
- * The command line of a headless agent: the host the lead runs in, the extensions the lead was given, and the one
- * word that makes it serve. Tasks and messages never travel on it.
+ * The command line of an agent: the host the lead runs in, and the extensions the lead was given. In a terminal that
+ * is all; without one, the one word that makes it serve. Tasks and messages never travel on it.
  */
-export function headlessLaunch(plan: LaunchPlan): Launch {
-  return ({ identity }, paths) => {
+export function agentLaunch(plan: LaunchPlan): Launch {
+  return ({ identity }, paths, surface) => {
     const prompt = `${paths.activity}/system-prompt.md`
     const cli = process.argv[1]
     if (cli === undefined) throw new Error('the command line of the lead does not name the host')
@@ -62,7 +46,7 @@ export function headlessLaunch(plan: LaunchPlan): Launch {
       args: [
         ...process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
         cli,
-        '-p',
+        ...(surface === 'terminal' ? plan.trustFlags : ['-p']),
         ...['--session', identity.sessionFile],
         ...['-e', ownPackage],
         ...(plan.inheritsExtensions ? inheritedFlags(process.argv.slice(2), process.cwd()) : []),
@@ -72,11 +56,12 @@ export function headlessLaunch(plan: LaunchPlan): Launch {
           plan.systemPromptMode === 'append' ? '--append-system-prompt' : '--system-prompt',
           prompt,
         ],
-        `/${serveCommand}`,
+        ...(surface === 'terminal' ? [] : [`/${serveCommand}`]),
       ],
       cwd: identity.cwd,
       env: childEnvironment(process.env, identity.generation),
       files: [{ path: prompt, text: plan.systemPrompt }],
+      placement: plan.placement,
     }
   }
 }

@@ -5,13 +5,14 @@ import type {
   SessionStartEvent,
 } from '@mariozechner/pi-coding-agent'
 import type { ManagedAgent, OwnAgents } from '../actors/index.ts'
-import { openManaged, openWorld, type Serving, type World } from './compose.ts'
+import { openManaged, openPaneStatus, openWorld, type Serving, type World } from './compose.ts'
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
 import { Delegation } from './lead/delegation.ts'
 import { leftBehind } from './left-behind.ts'
 import { ActivityLog } from './managed/activity.ts'
 import { registerAskOwnerTool } from './managed/ask-owner-tool.ts'
+import { BlockedSignal, ownerLabel } from './managed/blocked.ts'
 import { boundErrorLog } from './managed/error-log.ts'
 import { type Role, roleOf } from './role.ts'
 import { shownText } from './shown.ts'
@@ -105,15 +106,23 @@ export class DroverSession {
       depth,
       definition: generation.definition,
     })
+    if (ctx.hasUI) this.#gate.holdOpening() // a person's prompt goes first, and the screen is drawn
     const ownAgents = delegation.mayDelegate(ctx) ? this.#delegating(delegation, ctx) : undefined
     const activity = new ActivityLog(this.#pi, world.clock, paths)
+    const signal = new BlockedSignal(this.#pi, (isOpen) => activity.dialog(isOpen))
+    const pane = openPaneStatus(world)
+    this.#ends.push(() => signal.end())
     this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
     registerAskOwnerTool(this.#pi, () => this.#agent, world.agentDirectory)
     this.#serving = await openManaged(world, this.#pi, this.#gate, {
       generation,
       paths,
       ownAgents,
-      onStatus: (status) => activity.show(status),
+      onStatus: (status) => {
+        activity.show(status)
+        const isAsking = status.waiting === 'owner'
+        if (signal.show(isAsking)) pane?.show(isAsking ? ownerLabel : undefined)
+      },
     })
   }
 

@@ -32,6 +32,8 @@ const defaults = {
   inlineAttachmentLimitBytes: 131_072,
   mailboxPayloadLimitBytes: 131_072,
   placement: 'tab',
+  runner: 'auto',
+  keepPanes: false,
   liveAgentsMax: 16,
 }
 
@@ -50,11 +52,13 @@ describe('settings', () => {
         mailboxPayloadLimitBytes: 1_048_577,
         placement: 'window',
         liveAgentsMax: 2.5,
+        runner: 'tmux',
+        keepPanes: 'yes',
         unknown: true,
       }),
     )
     assert.deepEqual(reading.settings, { ...defaults, inlineAttachmentLimitBytes: 1_024 })
-    assert.equal(reading.diagnostics.length, 3)
+    assert.equal(reading.diagnostics.length, 5)
     assert.match(reading.diagnostics.join('\n'), /mailboxPayloadLimitBytes is ignored/)
   })
 

@@ -4,6 +4,8 @@ import { z } from 'zod'
 import { type Ids, limits, type MailboxFs } from '../mailbox/index.ts'
 import { real } from './definitions/index.ts'
 
+export type RunnerSetting = 'auto' | 'herdr' | 'headless'
+
 /** What a person may set. Invalid values are ignored and said; nothing is ever clamped. */
 export interface Settings {
   /** Largest file whose text travels inside a message, bytes. Global only. */
@@ -12,6 +14,10 @@ export interface Settings {
   readonly mailboxPayloadLimitBytes: number
   /** Where herdr puts new agents. A trusted project may set its own. */
   readonly placement: 'tab' | 'split'
+  /** Where agents live: `auto` is in herdr where Pi runs inside herdr, and headless elsewhere. Global only. */
+  readonly runner: RunnerSetting
+  /** Whether the pane of an agent stays open, for the person, once its result is delivered. Global only. */
+  readonly keepPanes: boolean
   /** Living agents one lead may have, its whole tree counted. Global only. */
   readonly liveAgentsMax: number
 }
@@ -35,6 +41,7 @@ const liveAgentsHighest = 256
 
 const bytes = z.int().min(limits.recordBytesLowest).max(limits.recordBytesHighest)
 const placement = z.enum(['tab', 'split'])
+const runner = z.enum(['auto', 'herdr', 'headless'])
 const liveAgents = z.int().min(1).max(liveAgentsHighest)
 const trusted = z.record(z.string(), z.boolean())
 
@@ -58,6 +65,8 @@ export function readSettings(places: {
       mailboxPayloadLimitBytes:
         read('mailboxPayloadLimitBytes', bytes) ?? limits.recordBytesDefault,
       placement: project ?? own ?? 'tab',
+      runner: read('runner', runner) ?? 'auto',
+      keepPanes: read('keepPanes', z.boolean()) ?? false,
       liveAgentsMax: read('liveAgentsMax', liveAgents) ?? limits.liveAgentsMax,
     },
     placementScope: project !== undefined ? 'project' : own !== undefined ? 'global' : 'default',

@@ -171,7 +171,7 @@ describe('a result with real Pi processes', () => {
     assert.deepEqual(list?.details['agents'], [])
     assert.match(
       JSON.stringify(list?.details['diagnostics']),
-      /mailbox [0-9a-z]{26} of this session cannot be trusted \(generation\.json\)/,
+      /mailbox [0-9a-z]{26} of this tree cannot be trusted \(generation\.json\)/,
     )
     await next.close()
     assert.deepEqual(delivered(file), [])

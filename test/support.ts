@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { generations, leftovers, processesIn } from '../demo/evidence.ts'
@@ -127,9 +128,11 @@ export const delegate = (
 
 /** The process of the one living agent, as its mailbox has it. */
 export function placement(place: Sandbox): ProcessIdentity | undefined {
-  const records = generations(place).flatMap((generation) => generation.records)
-  const placed = records.find(({ kind }) => kind === 'placed')
-  return (placed?.['placement'] as { process: ProcessIdentity } | undefined)?.process
+  const [ready] = generations(place).flatMap(({ path }) => {
+    const file = join(path, 'agent/ready.json')
+    return existsSync(file) ? [JSON.parse(readFileSync(file, 'utf8'))] : []
+  })
+  return ready?.runtime.process
 }
 
 /** Opens Pi for one answer, as `pi -p` does. */

@@ -221,7 +221,7 @@ function delegatedAnswer(
   ctx: ExtensionContext,
 ): Answer {
   const { identity, definition } = generation
-  const process = placement.process ?? ready?.runtime.process
+  const pid = (placement.process ?? ready?.runtime.process)?.pid
   const details = {
     action: 'delegate',
     agent: identity.label,
@@ -232,11 +232,15 @@ function delegatedAnswer(
     cwd: identity.cwd,
     started: {
       runner: placement.runner,
-      ...(process && { pid: process.pid }),
+      ...(pid !== undefined && { pid }),
       ...(placement.pane && { pane: placement.pane }),
     },
   }
-  const where = process ? `${placement.runner}, pid ${process.pid}` : placement.runner
+  const where = [
+    placement.runner,
+    ...(placement.pane ? [`pane ${placement.pane.pane}`] : []),
+    ...(pid === undefined ? [] : [`pid ${pid}`]),
+  ].join(', ')
   const outlook = isPrintMode(ctx)
     ? 'This Pi ends with your answer; the result comes when this session is opened again.'
     : 'Its result comes to you by itself: end your turn when you have nothing else to do.'

@@ -4,6 +4,7 @@ import type {
   Delegated,
   Descendant,
   Inspection,
+  Launch,
   OwnAgents,
   Owner,
   OwnerRole,
@@ -13,7 +14,7 @@ import type {
 import { noSuchAgent, nothingClosed, survey, untrusted } from '../../actors/index.ts'
 import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
-import { openOwner, type World } from '../compose.ts'
+import { type AgentRunners, openOwner, openRunners, type World } from '../compose.ts'
 import {
   definitionFlags,
   type HostKnowledge,
@@ -26,8 +27,8 @@ import {
   readRoster,
   resolveDefinition,
 } from '../definitions/index.ts'
-import { contextFiles, type HostGate, hasThinkingLevel, skillFinder } from '../host.ts'
-import { headlessLaunch, type Launch } from '../launch.ts'
+import { contextFiles, type HostGate, hasThinkingLevel, skillFinder, trustFlags } from '../host.ts'
+import { agentLaunch } from '../launch.ts'
 import { readSettings, type SettingsReading } from '../settings.ts'
 import { agentToolName, askOwnerToolName } from '../tool-names.ts'
 import { invalidRequest } from './errors.ts'
@@ -47,6 +48,7 @@ export class Delegation {
   readonly #gate: HostGate
   readonly #standing: Standing
   readonly #trust: ProjectTrust
+  readonly #runners: AgentRunners
   readonly #listeners = new Set<() => void>()
   #owner: Promise<Owner<Launch>> | undefined
   #opened: Owner<Launch> | undefined
@@ -57,6 +59,10 @@ export class Delegation {
     this.#gate = gate
     this.#standing = standing
     this.#trust = new ProjectTrust(world)
+    this.#runners = openRunners(
+      world,
+      () => readSettings({ ...world, cwd: '/', projectTrusted: false }).settings.keepPanes,
+    )
   }
 
   /** Takes up what an earlier life of this session left. One that never delegated leaves nothing and opens nothing. */
@@ -90,6 +96,7 @@ export class Delegation {
   async end(): Promise<void> {
     const owner = await this.#owner?.catch(() => undefined)
     await owner?.stop()
+    this.#runners.close()
   }
 
   /** @throws OperationError `invalid_request` - the session is kept nowhere, so results could not be brought */
@@ -179,6 +186,7 @@ export class Delegation {
     const { definition, cwd } = work
     const launch = this.#launch(definition, cwd, trusted, ctx)
     const { task, label, timeoutMs = limits.startBudgetMs } = request
+    const runner = await this.#runners.choose(this.#settings(ctx).settings.runner)
     const files = this.#attach('delegate', task, request.files, ctx)
     const owner = await this.owner(ctx)
     const order = {
@@ -187,6 +195,7 @@ export class Delegation {
       cwd,
       session: work.session(),
       timeoutMs,
+      runner,
       launch,
       ...(label !== undefined && { label }),
       ...(files.length > 0 && { files }),
@@ -258,7 +267,7 @@ export class Delegation {
     const { rootSession, depth } = this.#standing
     const session = ctx.sessionManager.getSessionId()
     const { mailboxPayloadLimitBytes, liveAgentsMax } = this.#settings(ctx).settings
-    return openOwner(this.#world, this.#gate, {
+    return openOwner(this.#world, this.#gate, this.#runners, {
       ...{ session, sessionFile, rootSession, depth },
       recordBytesMax: mailboxPayloadLimitBytes,
       liveAgentsMax,
@@ -283,7 +292,17 @@ export class Delegation {
     if ('problem' in flags)
       throw invalidRequest('delegate', flags.problem, 'Mend the definition, or use another one.')
     const model = this.#model(definition, ctx)
-    return headlessLaunch({ ...flags, ...(model !== undefined && { model }) })
+    return agentLaunch({
+      ...flags,
+      ...(model !== undefined && { model }),
+      trustFlags: trustFlags(ctx, cwd),
+      placement: this.#placement(trusted, ctx),
+    })
+  }
+
+  /** An agent's own agents are beside it. */
+  #placement(trusted: boolean, ctx: ExtensionContext): 'tab' | 'split' {
+    return this.#standing.depth > 0 ? 'split' : this.#settings(ctx, trusted).settings.placement
   }
 
   #knowledge(cwd: string): HostKnowledge {

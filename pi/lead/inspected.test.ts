@@ -12,11 +12,15 @@ const own = process(10, 'node pi')
 function inspection(
   processes: readonly AgentProcess[],
   lines: readonly string[] = [],
-  placement: object = { runner: 'headless', process: process(10) },
+  placement: { runner: string; pane?: object } & object = {
+    runner: 'headless',
+    process: process(10),
+  },
 ): Inspection {
   const facts = {
     generation: { identity: { session: '01a2', sessionFile: '/s/01a2.jsonl' } },
     assignment: { placement },
+    ...(placement.pane && { pane: placement.pane }),
   }
   return { facts, capture: { lines, truncated: false }, processes } as unknown as Inspection
 }

@@ -14,7 +14,7 @@ export function inspected(
 ): { readonly text: string; readonly details: { readonly action: string } } {
   const { identity } = facts.generation
   const { placement } = facts.assignment
-  const pane = placement?.pane?.pane
+  const pane = facts.pane?.pane
   const own = placement?.process ?? facts.ready?.runtime.process
   const shown = processes.slice(0, processesMax)
   const details = {

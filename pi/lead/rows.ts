@@ -14,7 +14,7 @@ export function listedAgent(
   const { identity, definition } = generation
   const { placement, task } = assignment
   const ask = openQuestion(facts)
-  const pane = placement?.pane
+  const { pane } = facts
   const pid = placement?.process?.pid ?? ready?.runtime.process.pid
   const inactiveMs = silentMs(facts, now)
   return {
@@ -22,7 +22,12 @@ export function listedAgent(
     state,
     ...(starting && { starting }),
     available_actions: actions,
-    ...(pane && { workspace_id: pane.workspace, tab_id: pane.tab, pane_id: pane.pane }),
+    ...(pane && {
+      workspace_id: pane.workspace,
+      tab_id: pane.tab,
+      ...(pane.tabLabel !== undefined && { tab_label: pane.tabLabel }),
+      pane_id: pane.pane,
+    }),
     ...(pid !== undefined && { pid }),
     runner: generation.runner,
     cwd: identity.cwd,

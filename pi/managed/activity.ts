@@ -20,6 +20,7 @@ export class ActivityLog {
   #ctx: ExtensionContext | undefined
   #tool: string | undefined
   #status: AgentStatus = {}
+  #hasDialog = false
   #at: number
   #isWriteDue = false
   #writtenMs = Number.NEGATIVE_INFINITY
@@ -48,6 +49,12 @@ export class ActivityLog {
   /** What the agent waits for now. It is no sign of life. */
   show(status: AgentStatus): void {
     this.#status = status
+    this.#writeSoon()
+  }
+
+  /** Whether a person is asked something on the screen of this process. */
+  dialog(isOpen: boolean): void {
+    this.#hasDialog = isOpen
     this.#writeSoon()
   }
 
@@ -90,6 +97,7 @@ export class ActivityLog {
       ...(typeof usage?.tokens === 'number' && { tokens: Math.round(usage.tokens) }),
       ...(typeof usage?.percent === 'number' && { contextPercent: usage.percent }),
       ...this.#status,
+      ...(this.#hasDialog && { waiting: 'person' as const }),
       lines: this.#lines,
     }
   }

@@ -1,7 +1,7 @@
 import type { ExtensionAPI } from '@mariozechner/pi-coding-agent'
-import type { AgentHost, RunEnd } from '../../actors/index.ts'
+import type { AgentHost, Earlier, RunEnd } from '../../actors/index.ts'
 import type { Clock, Usage } from '../../mailbox/index.ts'
-import type { HostGate } from '../host.ts'
+import { type HostGate, type HostMessage, runEnd } from '../host.ts'
 
 /** Types of the messages that bring an agent its task or an answer, and a change of direction. */
 const taskMessageType = 'drover-task'
@@ -28,8 +28,8 @@ export class PiAgentHost implements AgentHost {
     })
     pi.on('message_end', ({ message }) => {
       if (message.role !== 'custom' || message.customType !== steerMessageType) return
-      const { request } = (message.details ?? {}) as { request?: unknown }
-      if (typeof request !== 'string') return
+      const request = requestOf(message)
+      if (request === undefined) return
       void clock.yield().then(() => {
         for (const listener of this.#shownListeners) listener(request)
       })
@@ -40,8 +40,9 @@ export class PiAgentHost implements AgentHost {
     })
   }
 
-  tryStart(text: string): 'sent' | 'busy' {
-    return this.#gate.trySend({ customType: taskMessageType, content: text, details: {} })
+  tryStart(text: string, request: string): 'sent' | 'busy' {
+    const details = { request }
+    return this.#gate.trySend({ customType: taskMessageType, content: text, details })
   }
 
   steer(text: string, request: string): 'sent' | 'idle' {
@@ -83,7 +84,27 @@ export class PiAgentHost implements AgentHost {
     return this.#gate.onRunEnd(listener)
   }
 
-  leave(): void {
+  /** A message counts as told once the model has reacted to it: what was cut off before that is told again. */
+  earlier(): Earlier {
+    const messages = this.#gate.messages()
+    const reacted = messages.findLastIndex(({ role }) => role === 'assistant')
+    const told = messages.slice(0, reacted + 1).flatMap((message) => requestOf(message) ?? [])
+    if (told.length === 0) return { told: new Set() }
+    const begun = messages.findLastIndex(({ role }) => role === 'custom' || role === 'user')
+    return { told: new Set(told), end: runEnd(messages.slice(begun)) }
+  }
+
+  leave(end: 'over' | 'closed'): void {
+    if (this.hasPerson && end === 'closed') this.#gate.shutDown()
     this.#leave()
   }
+}
+
+/** Of the record whose text a message brought to the model. */
+function requestOf(message: HostMessage): string | undefined {
+  if (message.role !== 'custom') return undefined
+  if (message.customType !== taskMessageType && message.customType !== steerMessageType)
+    return undefined
+  const { request } = (message.details ?? {}) as { request?: unknown }
+  return typeof request === 'string' ? request : undefined
 }

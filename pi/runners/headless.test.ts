@@ -3,7 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { AgentPlace, StartOrder } from '../../actors/index.ts'
+import {
+  type AgentPlace,
+  generationVariable,
+  type Launch,
+  type StartOrder,
+} from '../../actors/index.ts'
 import { type Conduct, type RunnerHarness, runnerConformance } from '../../actors/testing/index.ts'
 import {
   diskFs,
@@ -17,7 +22,7 @@ import {
   systemIds,
   systemProcesses,
 } from '../../mailbox/index.ts'
-import { childEnvironment, generationVariable, type Launch } from '../launch.ts'
+import { childEnvironment } from '../launch.ts'
 import { HeadlessRunner } from './headless.ts'
 
 const processes = systemProcesses()
@@ -70,6 +75,7 @@ async function harness(): Promise<RunnerHarness<Launch> & { readonly directory: 
           cwd: paths.activity,
           env: childEnvironment(process.env, name),
           files: [{ path: join(paths.activity, 'system-prompt.md'), text: 'prompt' }],
+          placement: 'tab',
         }),
       }
     },
@@ -174,7 +180,7 @@ describe('the headless runner', () => {
       await until(async () => (await runner.observe(killed)) === 'lost')
       const [orphan] = await runner.processes(killed)
       assert.ok(orphan, 'its child lives on without a parent')
-      const stopped = await runner.stop(killed)
+      const stopped = await runner.stop(killed, 'closed')
       assert.deepEqual(stopped.outcome === 'gone' && pidsOf(stopped.ended), [orphan.pid])
       assert.deepEqual(await runner.processes(killed), [])
       assert.equal((await runner.processes(other)).length, 2)
@@ -213,8 +219,8 @@ describe('the headless runner', () => {
     try {
       const placement = await runner.start({
         ...ordered,
-        launch: (generation, paths) => {
-          const usual = launch(generation, paths)
+        launch: (...of) => {
+          const usual = launch(...of)
           const env = { ...usual.env, CHILD_PROGRAM: childProgram }
           return { ...usual, env, args: ['-e', `${parentProgram}\n${andWait}`] }
         },
@@ -227,7 +233,7 @@ describe('the headless runner', () => {
       const place: AgentPlace = { ...ordered, placement }
       const own = [placement.process, command]
       assert.deepEqual(pidsOf(await runner.processes(place)), pidsOf(own))
-      const stopped = await runner.stop(place)
+      const stopped = await runner.stop(place, 'closed')
       assert.equal(stopped.outcome, 'gone')
       assert.deepEqual(stopped.outcome === 'gone' && pidsOf(stopped.ended), pidsOf(own))
       assert.deepEqual(
@@ -235,7 +241,7 @@ describe('the headless runner', () => {
         ['live', 'live'],
       )
       // Nor does a second attempt, when nobody can say any more whose child it was.
-      assert.deepEqual(await runner.stop(place), { outcome: 'gone', ended: [] })
+      assert.deepEqual(await runner.stop(place, 'closed'), { outcome: 'gone', ended: [] })
       assert.deepEqual(
         started.map((each) => processes.presence(each)),
         ['live', 'live'],

@@ -1,0 +1,80 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import type { LaunchCommand } from '../actors/index.ts'
+import type { GenerationPaths } from '../mailbox/index.ts'
+
+/** Longest line that is typed into a shell, bytes: some terminals cut what is longer. */
+const lineBytesMax = 199
+
+/** What a pane says of itself; an agent takes it from its pane, never from its owner. */
+const ofThePane: readonly string[] = [
+  ...['HERDR_ENV', 'HERDR_SOCKET_PATH', 'HERDR_BIN_PATH', 'HERDR_SESSION'],
+  ...['HERDR_WORKSPACE_ID', 'HERDR_TAB_ID', 'HERDR_PANE_ID'],
+  ...['TERM', 'COLORTERM', 'TERM_PROGRAM', 'TERM_PROGRAM_VERSION'],
+]
+
+/**
+ * A private script that becomes an agent: it removes itself first, so that it runs once and that it is gone proves it
+ * was run. What the agent says on its error output goes to its log, since a pane and its text vanish with the process.
+ */
+export class Launcher {
+  readonly path: string
+
+  /** @throws Error - it cannot be written */
+  constructor(paths: GenerationPaths, command: LaunchCommand) {
+    this.path = `${paths.activity}/launch.sh`
+    for (const { path, text } of command.files)
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+    writeFileSync(this.path, script(paths, command), { mode: 0o600, flag: 'wx' })
+  }
+
+  /** What is run: by exact argv, or typed into a shell. */
+  get argv(): readonly string[] {
+    return ['/bin/sh', this.path]
+  }
+
+  /**
+   * One line for a shell of any kind. The space keeps it out of the history of many.
+   *
+   * @throws Error - it is too long to be typed
+   */
+  get line(): string {
+    const line = ` exec /bin/sh ${/^[\w./-]+$/.test(this.path) ? this.path : quoted(this.path)}`
+    if (Buffer.byteLength(line) <= lineBytesMax) return line
+    throw new Error(
+      `the path ${this.path} is too long to be typed into a shell; give Pi a shorter agent directory`,
+    )
+  }
+
+  /** Whether nobody has run it yet. */
+  get isWaiting(): boolean {
+    return existsSync(this.path)
+  }
+
+  /** From here on it does nothing, whoever may still run it. */
+  withdraw(): void {
+    rmSync(this.path, { force: true })
+  }
+}
+
+function script(paths: GenerationPaths, { command, args, cwd, env }: LaunchCommand): string {
+  const own = Object.entries(env).flatMap(([name, value]) =>
+    value === undefined || ofThePane.includes(name) ? [] : [quoted(`${name}=${value}`)],
+  )
+  const words = [
+    ...['exec', '/usr/bin/env', '-i'],
+    ...ofThePane.map((name) => `\${${name}+"${name}=$${name}"}`),
+    ...own,
+    ...[command, ...args].map(quoted),
+  ]
+  return [
+    'rm -f -- "$0"',
+    "[ -t 1 ] && printf '\\033[H\\033[2J\\033[3J'", // what was typed is of no interest to the person
+    `exec 2>>${quoted(paths.errorLog)}`,
+    `cd -- ${quoted(cwd)} || exit 1`,
+    words.join(' \\\n  '),
+    '',
+  ].join('\n')
+}
+
+/** A text as one word of a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
