@@ -19,6 +19,8 @@ export class Sandbox {
   readonly agentDirectory: string
   readonly project: string
   readonly script: string
+  /** What processes are told of their surroundings beside the usual. */
+  around: NodeJS.ProcessEnv = {}
 
   constructor(rules: readonly ScriptRule[]) {
     this.directory = mkdtempSync(join(tmpdir(), 'drover-'))
@@ -52,6 +54,7 @@ export class Sandbox {
       PI_TELEMETRY: '0',
       NO_PROXY: '127.0.0.1,localhost',
       [scriptVariable]: this.script,
+      ...this.around,
     }
   }
 }

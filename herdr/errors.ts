@@ -27,8 +27,10 @@ export class HerdrError extends Error {
 }
 
 /** What it was about is gone already: on a close that is success. */
-export const isNotFound = ({ code }: HerdrError): boolean => code.endsWith('_not_found')
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof HerdrError && error.code.endsWith('_not_found')
 
 /** The server does not know the method, or not in this form. */
-export const isUnsupported = ({ code }: HerdrError): boolean =>
-  ['unsupported', 'unknown_method', 'not_implemented', 'invalid_request'].includes(code)
+export const isUnsupported = (error: unknown): boolean =>
+  error instanceof HerdrError &&
+  ['unsupported', 'unknown_method', 'not_implemented', 'invalid_request'].includes(error.code)

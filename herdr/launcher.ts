@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, unlinkSync, writeFileSync } from 'node:fs'
 import type { LaunchCommand } from '../actors/index.ts'
 import type { GenerationPaths } from '../mailbox/index.ts'
 
@@ -50,9 +50,14 @@ export class Launcher {
     return existsSync(this.path)
   }
 
-  /** From here on it does nothing, whoever may still run it. */
-  withdraw(): void {
-    rmSync(this.path, { force: true })
+  /** Takes it back. @returns whether it does nothing from here on; otherwise it has been run */
+  withdraw(): boolean {
+    try {
+      unlinkSync(this.path)
+      return true
+    } catch {
+      return false
+    }
   }
 }
 
@@ -67,7 +72,7 @@ function script(paths: GenerationPaths, { command, args, cwd, env }: LaunchComma
     ...[command, ...args].map(quoted),
   ]
   return [
-    'rm -f -- "$0"',
+    'rm -- "$0" || exit 1', // who removes it decides: this run, or who takes the launch back
     "[ -t 1 ] && printf '\\033[H\\033[2J\\033[3J'", // what was typed is of no interest to the person
     `exec 2>>${quoted(paths.errorLog)}`,
     `cd -- ${quoted(cwd)} || exit 1`,

@@ -1,5 +1,5 @@
-import type PQueue from 'p-queue'
-import type { Clock, Identity } from '../mailbox/index.ts'
+import PQueue from 'p-queue'
+import type { Clock, Identity, Ids, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound, isUnsupported } from './errors.ts'
 import type { Launcher } from './launcher.ts'
@@ -7,6 +7,14 @@ import { chooseSpot, type Spot } from './placement.ts'
 import type { PaneInfo } from './protocol.ts'
 import { runTyped } from './typed-start.ts'
 import type { PaneWatch } from './watch.ts'
+
+interface OpenedPane {
+  readonly pane: PaneInfo
+  readonly isShell: boolean
+}
+
+/** In the environment of a shell that was opened for an agent: whose it is can be told by that. */
+const markVariable = 'DROVER_PANE'
 
 /** What tabs for agents are called, for the person. */
 const tabLabel = 'agents'
@@ -22,16 +30,23 @@ export class PaneOpener {
   readonly #client: HerdrClient
   readonly #watch: PaneWatch
   readonly #clock: Clock
-  readonly #oneByOne: PQueue
+  readonly #ids: Ids
+  readonly #processes: Processes
+  readonly #oneByOne: PQueue = new PQueue({ concurrency: 1 })
   readonly #opened: Opened
-  /** Whether this server runs exact commands, as far as is known. */
-  #runsCommands = true
+  /** What this server can do, as far as is known. */
+  readonly #can = { runCommands: true, setEnvironment: true }
 
-  constructor(client: HerdrClient, watch: PaneWatch, clock: Clock, oneByOne: PQueue) {
+  constructor(
+    client: HerdrClient,
+    watch: PaneWatch,
+    { clock, ids, processes }: { clock: Clock; ids: Ids; processes: Processes },
+  ) {
     this.#client = client
     this.#watch = watch
     this.#clock = clock
-    this.#oneByOne = oneByOne
+    this.#ids = ids
+    this.#processes = processes
     this.#opened = openedIn(client.socketPath)
   }
 
@@ -50,6 +65,7 @@ export class PaneOpener {
       const spot = chooseSpot({ ...{ own, placement, panes }, ...this.#opened })
       const pane = await this.#openAt(spot, launcher, label)
       this.#opened.terminals.add(pane.pane.terminal_id)
+      this.#watch.doubt()
       return pane
     })
     try {
@@ -61,40 +77,75 @@ export class PaneOpener {
     return opened.pane
   }
 
-  async #openAt(
-    spot: Spot,
+  async #openAt(spot: Spot, launcher: Launcher, label: string): Promise<OpenedPane> {
+    const { workspace, at } = spot
+    if (at === 'new-tab' && this.#can.runCommands) {
+      const pane = await this.#openCommand(workspace, launcher, label)
+      if (pane !== undefined) return { pane, isShell: false }
+    }
+    const pane = await this.#openShell(spot)
+    if (at === 'new-tab') this.#opened.tabs.push(pane.tab_id)
+    return { pane, isShell: true }
+  }
+
+  /** @returns undefined where this server runs no exact commands */
+  async #openCommand(
+    workspace_id: string,
     launcher: Launcher,
     label: string,
-  ): Promise<{ readonly pane: PaneInfo; readonly isShell: boolean }> {
-    const focus = false
-    if (spot.at === 'split') {
-      const { target: target_pane_id, direction } = spot
-      const { pane } = await this.#client.request('pane.split', {
-        ...{ target_pane_id, direction, focus },
+  ): Promise<PaneInfo | undefined> {
+    const root = { type: 'pane', label, command: launcher.argv } as const
+    try {
+      const { layout } = await this.#client.request('layout.apply', {
+        ...{ workspace_id, tab_label: tabLabel, focus: false, root },
       })
-      return { pane, isShell: true }
+      this.#opened.tabs.push(layout.tab_id)
+      return await this.#paneOf(layout.root.pane_id)
+    } catch (error) {
+      if (!isUnsupported(error)) throw error
+      this.#can.runCommands = false
+      return undefined
     }
-    if (this.#runsCommands)
-      try {
-        const { layout } = await this.#client.request('layout.apply', {
-          workspace_id: spot.workspace,
-          tab_label: tabLabel,
-          focus,
-          root: { type: 'pane', label, command: launcher.argv },
-        })
-        this.#opened.tabs.push(layout.tab_id)
-        return { pane: await this.#paneOf(layout.root.pane_id), isShell: false }
-      } catch (error) {
-        if (!(error instanceof HerdrError && isUnsupported(error))) throw error
-        this.#runsCommands = false
+  }
+
+  /** A shell of which it can be told afterwards that it is ours, should herdr not answer. */
+  async #openShell(spot: Spot): Promise<PaneInfo> {
+    const value = this.#ids.next()
+    const env = this.#can.setEnvironment ? { env: { [markVariable]: value } } : {}
+    try {
+      if (spot.at === 'new-tab') {
+        const { workspace: workspace_id } = spot
+        const place = { workspace_id, label: tabLabel, focus: false } as const
+        return (await this.#client.request('tab.create', { ...place, ...env })).root_pane
       }
-    const { root_pane: pane } = await this.#client.request('tab.create', {
-      workspace_id: spot.workspace,
-      focus,
-      label: tabLabel,
-    })
-    this.#opened.tabs.push(pane.tab_id)
-    return { pane, isShell: true }
+      const { target: target_pane_id, direction } = spot
+      const place = { target_pane_id, direction, focus: false } as const
+      return (await this.#client.request('pane.split', { ...place, ...env })).pane
+    } catch (error) {
+      if (this.#can.setEnvironment && isUnsupported(error)) {
+        this.#can.setEnvironment = false
+        return this.#openShell(spot)
+      }
+      if (!(error instanceof HerdrError) || error.outcome === 'refused') throw error
+      throw withCleanup(error, await this.#closeMarked(value))
+    }
+  }
+
+  /** Closes a shell that herdr opened without telling us, if it did. */
+  async #closeMarked(value: string): Promise<string | undefined> {
+    try {
+      const shells = this.#processes.marked({ variable: markVariable, value })
+      for (const { pane_id } of (await this.#watch.panes(0)).panes) {
+        if (shells.length === 0) return undefined
+        const { process_info: info } = await this.#client.request('pane.process_info', { pane_id })
+        if (shells.some(({ pid }) => pid === info.shell_pid))
+          await this.#client.request('pane.close', { pane_id })
+      }
+      return undefined
+    } catch (error) {
+      if (!(error instanceof HerdrError)) throw error
+      return error.message
+    }
   }
 
   async #paneOf(pane_id: string): Promise<PaneInfo> {

@@ -6,7 +6,12 @@ export const panesPerTabMax = 4
 /** Where an agent's pane is opened. */
 export type Spot =
   | { readonly at: 'new-tab'; readonly workspace: string }
-  | { readonly at: 'split'; readonly target: string; readonly direction: 'right' | 'down' }
+  | {
+      readonly at: 'split'
+      readonly workspace: string
+      readonly target: string
+      readonly direction: 'right' | 'down'
+    }
 
 export interface Surroundings {
   /** `tab`: with the other agents of this process, in tabs of their own. `split`: beside the owner. */
@@ -27,16 +32,21 @@ export function chooseSpot(surroundings: Surroundings): Spot {
   const beside = panes.filter(({ tab_id }) => tab_id === own.tab_id)
   if (placement === 'split' && beside.length < panesPerTabMax) {
     const last = beside.findLast(({ terminal_id }) => terminals.has(terminal_id))
-    return last === undefined
-      ? { at: 'split', target: own.pane_id, direction: 'right' }
-      : { at: 'split', target: last.pane_id, direction: 'down' }
+    return last === undefined ? split(own, 'right') : split(last, 'down')
   }
   for (const tab of tabs) {
     const inTab = panes.filter(({ tab_id }) => tab_id === tab)
     const target = inTab[inTab.length === 3 ? 1 : 0] // two columns, then two rows in each
     if (target === undefined || inTab.length >= panesPerTabMax) continue
     if (target.workspace_id !== own.workspace_id) continue
-    return { at: 'split', target: target.pane_id, direction: inTab.length === 1 ? 'right' : 'down' }
+    return split(target, inTab.length === 1 ? 'right' : 'down')
   }
   return { at: 'new-tab', workspace: own.workspace_id }
 }
+
+const split = ({ workspace_id, pane_id }: PaneInfo, direction: 'right' | 'down'): Spot => ({
+  at: 'split',
+  workspace: workspace_id,
+  target: pane_id,
+  direction,
+})

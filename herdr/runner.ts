@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import PQueue from 'p-queue'
 import {
   type AgentPlace,
   type AgentProcess,
@@ -17,7 +16,7 @@ import {
   type StopReason,
   shownAndSaid,
 } from '../actors/index.ts'
-import type { Clock, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
+import type { Clock, Ids, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound } from './errors.ts'
 import { Launcher } from './launcher.ts'
@@ -31,6 +30,7 @@ export interface HerdrRunnerPorts {
   readonly fs: MailboxFs
   readonly processes: Processes
   readonly clock: Clock
+  readonly ids: Ids
   /** Absent outside herdr: agents of an earlier life are still seen by their processes. */
   readonly herdr?: { readonly client: HerdrClient; readonly pane: string }
   /** Whether a pane stays for the person once its agent's result is delivered. */
@@ -39,6 +39,8 @@ export interface HerdrRunnerPorts {
 
 /** How old an inventory may be by which an agent is seen, ms; what acts on one takes a new one. */
 const inventoryMs = 1_000
+/** Between the launcher and the program it becomes, ms. */
+const markMs = 5_000
 
 /**
  * Agents in panes of herdr, which a person can enter, watch and type into.
@@ -80,9 +82,20 @@ export class HerdrRunner implements AgentRunner<Launch> {
       const { workspace_id: workspace, tab_id: tab, pane_id, terminal_id: terminal } = pane
       return { runner: this.name, pane: { workspace, tab, pane: pane_id, terminal } }
     } catch (error) {
-      launcher.withdraw() // herdr may yet do what it did not answer to
+      // herdr may have done what it did not answer to, or do it yet.
+      if (!launcher.withdraw()) await this.#endUntold(generation.identity.generation, error)
       throw error
     }
+  }
+
+  /** Ends what runs although its start is not known to have succeeded. */
+  async #endUntold(generation: string, error: unknown): Promise<void> {
+    const { clock } = this.#ports
+    const isUnknown = error instanceof HerdrError && error.outcome === 'unknown'
+    const deadline = clock.monotonic() + (isUnknown ? markMs : 0)
+    while (!this.#agents.isMarked(generation) && clock.monotonic() < deadline)
+      await new Promise<void>((resolve) => clock.after(markMs / 50, resolve))
+    await this.#agents.endMarked(generation)
   }
 
   async observe(place: AgentPlace): Promise<Presence> {
@@ -184,12 +197,12 @@ class HerdrSession {
   readonly finder: PaneFinder
   readonly opener: PaneOpener
 
-  constructor({ processes, clock }: HerdrRunnerPorts, client: HerdrClient, pane: string) {
+  constructor({ processes, clock, ids }: HerdrRunnerPorts, client: HerdrClient, pane: string) {
     this.client = client
     this.watch = new PaneWatch(client, clock)
     this.own = new OwnPane(client, processes, clock, pane)
     this.finder = new PaneFinder(client, this.watch, processes)
-    this.opener = new PaneOpener(client, this.watch, clock, new PQueue({ concurrency: 1 }))
+    this.opener = new PaneOpener(client, this.watch, { clock, ids, processes })
   }
 
   /** What a pane shows; undefined where that cannot be had now. */
@@ -197,8 +210,8 @@ class HerdrSession {
     try {
       for (const source of ['recent_unwrapped', 'visible'] as const) {
         const { read } = await this.client.request('pane.read', { pane_id, source, lines: 80 })
-        const lines = read.text.trimEnd()
-        if (lines !== '') return lines.split('\n')
+        const text = read.text.trimEnd()
+        if (text !== '') return text.split('\n').map((line) => line.trimEnd())
       }
     } catch {
       // It went away, or herdr does not answer.
@@ -206,11 +219,12 @@ class HerdrSession {
     return undefined
   }
 
-  /** Closes a pane that was just seen to be ours. Says why it is left, if it is. */
-  async close({ pane_id, terminal_id }: PaneInfo): Promise<string | undefined> {
+  /**
+   * Closes a pane that was just seen to be ours. Its terminal may be another one by now: where a live handoff took it
+   * over, a shell follows what ran in it. Says why it is left, if it is.
+   */
+  async close({ pane_id }: PaneInfo): Promise<string | undefined> {
     try {
-      const { pane } = await this.client.request('pane.get', { pane_id })
-      if (pane.terminal_id !== terminal_id) return undefined // it is another one by now
       await this.client.request('pane.close', { pane_id })
     } catch (error) {
       if (!(error instanceof HerdrError)) throw error

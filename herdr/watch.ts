@@ -65,6 +65,11 @@ export class PaneWatch {
     }
   }
 
+  /** We have changed something ourselves: the next inventory is taken anew. */
+  doubt(): void {
+    this.#isStale = true
+  }
+
   /** Calls back when panes may have come, gone or moved. Returns its end. Costs nothing while nobody listens. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
@@ -82,7 +87,7 @@ export class PaneWatch {
   }
 
   #hint(): void {
-    this.#isStale = true
+    this.doubt()
     for (const listener of this.#listeners) listener()
   }
 }

@@ -7,10 +7,15 @@ import { generations, leftovers, processesIn } from '../demo/evidence.ts'
 import { type PiOptions, PiProcess, Sandbox, spawnPi } from '../demo/pi-process.ts'
 import type { ScriptRule } from '../demo/scripted-model.ts'
 import type { ProcessIdentity } from '../mailbox/index.ts'
+import { herdrOfLane } from './herdr-lane.ts'
+
+/** The herdr that leads are to live in: one for all tests of a file, as a person has one for all work. */
+const herdr = await herdrOfLane(process.env['DROVER_TEST_HERDR'])
 
 /** A sandbox that ends with the test: whatever still runs in it is killed, then it is removed. */
 export function sandbox(t: TestContext, rules: readonly ScriptRule[]): Sandbox {
   const place = new Sandbox(rules)
+  place.around = herdr
   t.after(() => {
     for (const pid of processesIn(place)) process.kill(pid, 'SIGKILL')
     rmSync(place.directory, { recursive: true, force: true })

@@ -10,3 +10,6 @@ export type {
   WorkspaceInfo,
 } from './fake-records.ts'
 export { FakeHerdr, type FakeOptions } from './fake-server.ts'
+export { OwnerScene, type SceneOptions } from './owner-scene.ts'
+export { quickClock } from './quick-clock.ts'
+export { type BenchOptions, RunnerBench, until } from './runner-bench.ts'

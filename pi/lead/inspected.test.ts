@@ -12,7 +12,11 @@ const own = process(10, 'node pi')
 function inspection(
   processes: readonly AgentProcess[],
   lines: readonly string[] = [],
-  placement: { runner: string; pane?: object } & object = {
+  placement: {
+    readonly runner: string
+    readonly process?: AgentProcess
+    readonly pane?: object
+  } = {
     runner: 'headless',
     process: process(10),
   },
