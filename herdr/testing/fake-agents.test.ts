@@ -211,6 +211,23 @@ it('prompts no agent that is not ready, and none with nothing', async (t) => {
   assert.equal(await prompt(' '), 'empty_agent_prompt')
 })
 
+it('waits for the end of the work a prompt begins', async (t) => {
+  const scene = await Scene.open(t)
+  await scene.workspace()
+  const pane_id = await scene.run(['sh', '-c', 'while read line; do echo "<$line>"; done'])
+  const report = (state: string) =>
+    scene.result('pane.report_agent', { pane_id, source: 'x', agent: 'robot', state })
+  await report('idle')
+  const prompt = { target: pane_id, text: 'go', wait: {} }
+  const listener = scene.listen('agent.prompt', prompt)
+  await scene.shows(pane_id, '<go>')
+  await report('working')
+  assert.equal(listener.hasEnded, false)
+  await report('idle')
+  await fact('it is answered', () => listener.hasEnded)
+  assert.match(JSON.stringify(listener.lines), /"agent_prompted"/)
+})
+
 it('stops waiting for an agent that leaves or moves', async (t) => {
   const scene = await Scene.open(t)
   const pane_id = await piPane(scene)

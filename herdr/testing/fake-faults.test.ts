@@ -33,6 +33,19 @@ it('cuts an answer in half, and sends one in pieces', async (t) => {
   assert.equal(await exchange(herdr.socketPath, line), whole)
 })
 
+it('cuts the acknowledgement of a subscription, or sends all of it in pieces', async (t) => {
+  const scene = await Scene.open(t)
+  const { faults } = scene.herdr
+  faults.on('events.subscribe', { kind: 'cut' })
+  const cut = scene.listen('events.subscribe', { subscriptions: [] })
+  await fact('it has ended', () => cut.hasEnded)
+  assert.deepEqual(cut.lines, [])
+  faults.on('events.subscribe', { kind: 'split' })
+  const pieces = await scene.subscribe('tab.created')
+  await scene.workspace()
+  await fact('it has come', () => pieces.events.length === 1)
+})
+
 it('answers with an error, or late, or with a lie', async (t) => {
   const scene = await Scene.open(t)
   const { pane_id } = await scene.workspace()
