@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { it } from 'node:test'
-import { isAlive } from './fake-processes.ts'
+import { environmentOf, isAlive, processRows } from './fake-processes.ts'
 import { fact, Scene } from './fake-scene.ts'
 
 interface Shell {
@@ -38,6 +38,30 @@ it('gives the id of the last workspace again after a restart, if it was closed',
   await scene.result('workspace.close', { workspace_id })
   await scene.herdr.restart()
   assert.equal((await scene.workspace()).workspace_id, workspace_id)
+})
+
+it('knows no old id of a moved pane after a restart', async (t) => {
+  const scene = await Scene.open(t)
+  const { pane_id } = await scene.workspace()
+  await scene.split(pane_id)
+  const { pane_id: moved } = await scene.herdr.person.move(pane_id, 'new-workspace')
+  await scene.herdr.restart()
+  assert.equal((await scene.pane(moved)).pane_id, moved)
+  assert.equal(await scene.code('pane.get', { pane_id }), 'pane_not_found')
+})
+
+it('starts nothing again when it stops after a handoff', async (t) => {
+  const scene = await Scene.open(t)
+  await scene.workspace()
+  await scene.run(['sleep', '60'])
+  const { herdr } = scene
+  await herdr.handoff()
+  await herdr.stop()
+  await herdr.looked()
+  const left = processRows().filter(
+    ({ pid }) => environmentOf(pid).get('HERDR_SOCKET_PATH') === herdr.socketPath,
+  )
+  assert.deepEqual(left, [])
 })
 
 it('tells nothing of the time before a restart', async (t) => {
