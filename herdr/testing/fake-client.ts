@@ -63,6 +63,11 @@ export class Listener {
     return this.lines.map(({ event }) => event).filter((event) => typeof event === 'string')
   }
 
+  /** What the events that came carry, in order. */
+  get data(): readonly Record<string, unknown>[] {
+    return this.lines.map(({ data }) => data as Record<string, unknown>).filter(Boolean)
+  }
+
   /** Sends something although it should not. */
   say(text: string): void {
     this.#socket.write(text)
