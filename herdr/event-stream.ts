@@ -78,8 +78,8 @@ export class EventStream {
   }
 
   #tryLater(): void {
-    const { monotonic } = this.#clock
-    const stoodMs = this.#openedAt === undefined ? 0 : monotonic() - this.#openedAt
+    const now = this.#clock.monotonic()
+    const stoodMs = now - (this.#openedAt ?? now)
     this.close()
     if (stoodMs >= goodMs) this.#pauseMs = pauseMinMs
     this.#hangUp = this.#clock.background(this.#pauseMs, () => void this.#try())
