@@ -1,26 +1,40 @@
+import type { z } from 'zod'
 import type { Clock } from '../mailbox/index.ts'
-import { type Connection, send } from './connection.ts'
+import { fit, foreign, isObject, misfit, parseLine, readAnswer, refusalIn } from './answer.ts'
+import { Connection } from './connection.ts'
 import { HerdrError } from './errors.ts'
-import { type Method, type Params, protocolLowest, type Result, results } from './protocol.ts'
+import type { Method, Params, Result, Subscription } from './protocol.ts'
+import { protocolMin } from './protocol.ts'
+import type { HerdrEvent, Pong } from './records.ts'
+import { event, results, subscribed } from './schemas.ts'
+import { verifySocket } from './socket.ts'
 
-/** A plain request waits for the server's own loop, ms. */
-const plainMs = 5_000
-/** Reading the screen of a full-screen program makes the server scroll it, ms. */
+/** How long a server may take, ms. */
+const answerMs = 5_000
+/** A read of an idle full-screen program makes it scroll first. */
 const readMs = 20_000
-/** Closing a pane waits for its processes, one after another, ms. */
-const closeMs = 10_000
 
-const deadlines: Partial<Record<Method, number>> = { 'pane.read': readMs, 'pane.close': closeMs }
+/** Errors after which another server may answer at the same socket. */
+const endings = new Set(['not_running', 'no_answer', 'foreign_server'])
 
-/** An event stream that nothing reads keeps no process alive by itself, and is closed with this. */
-export type Unsubscribe = () => void
+interface Ask<T> {
+  readonly method: string
+  readonly params: object
+  readonly schema: z.ZodType<T>
+  readonly timeoutMs: number
+}
 
-/** Talks to one herdr server over its socket: each request on a connection of its own. */
+/**
+ * Talks to one herdr, one request per connection.
+ *
+ * Unknown: a request that rejects with `outcome: 'unknown'` may have been carried out; with `refused` it was not.
+ * Ordered: not at all between two requests under way; await the first where it matters.
+ * Costs: up to about 100 ms each, and one ping before the first and whenever the server has gone away.
+ */
 export class HerdrClient {
   readonly socketPath: string
   readonly #clock: Clock
-  #server: Promise<Result<'ping'>> | undefined
-  #count = 0
+  #server: Promise<Pong> | undefined
 
   constructor(socketPath: string, clock: Clock) {
     this.socketPath = socketPath
@@ -28,172 +42,138 @@ export class HerdrClient {
   }
 
   /**
-   * What answers there: asked once, until it is forgotten.
+   * Asks for one thing. Nothing is sent before `server()` has shown a herdr we can use.
    *
-   * @throws HerdrError unsupported_protocol, foreign_server, and those of `request`
+   * @throws HerdrError any code of ours or the server's
    */
-  server(): Promise<Result<'ping'>> {
-    this.#server ??= this.#ping().catch((error: unknown) => {
-      this.#server = undefined
-      throw error
-    })
-    return this.#server
-  }
-
-  /** Another server may be there from now on. */
-  forgetServer(): void {
-    this.#server = undefined
-  }
-
-  async #ping(): Promise<Result<'ping'>> {
-    const pong = await this.request('ping', {})
-    if (pong.protocol >= protocolLowest) return pong
-    throw new HerdrError(
-      'unsupported_protocol',
-      'ping',
-      'refused',
-      `herdr ${pong.version} at ${this.socketPath} speaks protocol ${pong.protocol}; ${protocolLowest} is the oldest that is understood. Update herdr, then restart its server`,
-    )
-  }
-
-  /**
-   * @throws HerdrError - with the server's code, or one of ours; its `outcome` says whether it may have been done
-   */
-  request<M extends Method>(
+  async request<M extends Method>(
     method: M,
-    params: Params[M],
-    timeoutMs: number = deadlines[method] ?? plainMs,
+    params: Params<M>,
+    timeoutMs: number = method === 'pane.read' ? readMs : answerMs,
   ): Promise<Result<M>> {
-    return new Promise((resolve, reject) => {
-      const done = () => {
-        cancel()
-        connection?.close()
-      }
-      const fail = (error: HerdrError) => {
-        done()
-        reject(error)
-      }
-      const cancel = this.#clock.after(timeoutMs, () =>
-        fail(
-          this.#error('timeout', method, 'unknown', `did not answer within ${timeoutMs / 1_000} s`),
-        ),
-      )
-      let connection: Connection | undefined
-      try {
-        connection = send(this.socketPath, method, this.#encode(method, params), {
-          onLine: (line) => {
-            try {
-              const result = this.#decode(method, line)
-              done()
-              resolve(result)
-            } catch (error) {
-              fail(error as HerdrError)
-            }
-          },
-          onEnd: (error) =>
-            fail(error ?? this.#error('no_answer', method, 'unknown', 'closed without an answer')),
-        })
-      } catch (error) {
-        cancel()
-        reject(error as HerdrError)
-      }
-    })
+    await this.#greet(method)
+    const schema = results[method] as z.ZodType<Result<M>>
+    return this.#ask({ method, params, schema, timeoutMs })
   }
 
   /**
-   * Opens a stream of events of these kinds.
+   * Who answers here: asked once, and again after it has gone away.
    *
-   * @param onEvent told of each event, whatever it says
-   * @param onEnd told once, when none come any more
-   * @returns once the server has taken it; its end
-   * @throws HerdrError - see `request`
+   * @throws HerdrError `foreign_server`, `unsupported_protocol`, or why it cannot be asked
    */
-  subscribe(
-    kinds: readonly string[],
-    onEvent: () => void,
-    onEnd: (error?: HerdrError) => void,
-  ): Promise<Unsubscribe> {
+  server(): Promise<Pong> {
+    if (this.#server !== undefined) return this.#server
+    const asked = this.#ping()
+    this.#server = asked
+    asked.catch(() => {
+      if (this.#server === asked) this.#server = undefined
+    })
+    return asked
+  }
+
+  /**
+   * Opens a stream of events, and resolves once the server has agreed; events can come just before that.
+   * The stream alone keeps no process alive. `onEnd` is called once, unless the stream is closed first.
+   *
+   * @returns closes the stream; nothing is called any more
+   * @throws HerdrError as a request does
+   */
+  async subscribe(
+    subscriptions: readonly Subscription[],
+    onEvent: (event: HerdrEvent) => void,
+    onEnd: (error: HerdrError) => void,
+  ): Promise<() => void> {
     const method = 'events.subscribe'
-    const params = { subscriptions: kinds.map((type) => ({ type })) }
+    await this.#greet(method)
+    const origin = { method, socketPath: this.socketPath }
     return new Promise((resolve, reject) => {
-      let isTaken = false
-      const cancel = this.#clock.after(plainMs, () =>
-        over(
-          this.#error('timeout', method, 'unknown', `did not answer within ${plainMs / 1_000} s`),
-        ),
-      )
-      let connection: Connection | undefined
-      const over = (error?: HerdrError) => {
-        cancel()
-        connection?.close()
-        if (isTaken) onEnd(error)
-        else
-          reject(error ?? this.#error('no_answer', method, 'refused', 'closed without an answer'))
+      let isOpen = false
+      const exchange = {
+        ...origin,
+        params: { subscriptions },
+        timeoutMs: answerMs,
+        onLine: (line: Uint8Array) => {
+          if (isOpen) return deliver(line, origin, onEvent)
+          readAnswer(line, subscribed, origin)
+          isOpen = true
+          connection.unref()
+          resolve(() => connection.close())
+        },
+        onEnd: (error: HerdrError) => {
+          this.#noteEnd(error)
+          if (isOpen) onEnd(error)
+          else reject(error)
+        },
       }
-      try {
-        connection = send(this.socketPath, method, this.#encode(method, params), {
-          onLine: (line) => {
-            try {
-              const answer = this.#parse(method, line)
-              if (isTaken) return onEvent()
-              if (!('result' in answer)) throw this.#unfit(method, line)
-              isTaken = true
-              cancel()
-              connection?.unref()
-              resolve(() => connection?.close())
-            } catch (error) {
-              over(error as HerdrError)
-            }
-          },
-          onEnd: over,
-        })
-      } catch (error) {
-        cancel()
-        reject(error as HerdrError)
-      }
+      const connection = new Connection(exchange, this.#clock)
     })
   }
 
-  #encode(method: string, params: object): string {
-    return JSON.stringify({ id: `drover-${++this.#count}`, method, params })
-  }
-
-  #decode<M extends Method>(method: M, line: string): Result<M> {
-    const answer = this.#parse(method, line)
-    const parsed = results[method].safeParse(answer['result'])
-    if (!parsed.success) throw this.#unfit(method, line)
-    return parsed.data as Result<M>
-  }
-
-  /** @throws HerdrError - it is an error, or nothing that herdr says */
-  #parse(method: string, line: string): Record<string, unknown> {
-    let answer: unknown
+  /** An error while greeting is one of the method, which was never sent. */
+  async #greet(method: string): Promise<void> {
+    if (method === 'ping') return
     try {
-      answer = JSON.parse(line)
-    } catch {
-      throw this.#foreign(method, line)
+      await this.server()
+    } catch (error) {
+      if (!(error instanceof HerdrError)) throw error
+      const { code, message } = error
+      throw new HerdrError({ code, message, method, outcome: 'refused', cause: error })
     }
-    if (typeof answer !== 'object' || answer === null || 'jsonrpc' in answer)
-      throw this.#foreign(method, line)
-    const { error } = answer as { error?: unknown }
-    if (error === undefined) return answer as Record<string, unknown>
-    const { code, message } = (error ?? {}) as Record<string, unknown>
-    if (typeof code !== 'string') throw this.#foreign(method, line)
-    const outcome = ['timeout', 'internal_error'].includes(code) ? 'unknown' : 'refused'
-    throw this.#error(code, method, outcome, `said ${code}: ${message}`)
   }
 
-  #foreign(method: string, line: string): HerdrError {
-    const said = JSON.stringify(line.slice(0, 80))
-    return this.#error('foreign_server', method, 'unknown', `is no herdr: it answered ${said}`)
+  async #ping(): Promise<Pong> {
+    const origin = { method: 'ping', socketPath: this.socketPath }
+    const ask = { method: 'ping', params: {}, schema: results.ping, timeoutMs: answerMs }
+    const pong = await this.#ask(ask).catch((error: unknown) => {
+      const isOdd = error instanceof HerdrError && error.code === 'invalid_response'
+      throw isOdd ? foreign(origin, true) : error
+    })
+    if (pong.protocol >= protocolMin) return pong
+    throw new HerdrError({
+      ...origin,
+      code: 'unsupported_protocol',
+      outcome: 'refused',
+      message: `Herdr ${pong.version} at ${this.socketPath} speaks protocol ${pong.protocol}; ${protocolMin} is the least that works. Update herdr and restart it.`,
+    })
   }
 
-  #unfit(method: string, line: string): HerdrError {
-    const said = JSON.stringify(line.slice(0, 80))
-    return this.#error('invalid_response', method, 'unknown', `answered what is no answer: ${said}`)
+  async #ask<T>({ method, params, schema, timeoutMs }: Ask<T>): Promise<T> {
+    const origin = { method, socketPath: this.socketPath }
+    if (method === 'ping') verifySocket(this.socketPath, method)
+    return new Promise<T>((resolve, reject) => {
+      const exchange = {
+        ...origin,
+        params,
+        timeoutMs,
+        onLine: (line: Uint8Array) => {
+          const result = readAnswer(line, schema, origin)
+          connection.close()
+          resolve(result)
+        },
+        onEnd: (error: HerdrError) => {
+          this.#noteEnd(error)
+          reject(error)
+        },
+      }
+      const connection = new Connection(exchange, this.#clock)
+    })
   }
 
-  #error(code: string, method: string, outcome: 'refused' | 'unknown', what: string): HerdrError {
-    return new HerdrError(code, method, outcome, `${this.socketPath} ${what} (${method})`)
+  #noteEnd({ code }: HerdrError): void {
+    if (endings.has(code)) this.#server = undefined
   }
+}
+
+/** One line of a stream. What is not understood is left alone; what cannot be one, or says no, ends it. */
+function deliver(
+  line: Uint8Array,
+  origin: { readonly method: string; readonly socketPath: string },
+  onEvent: (event: HerdrEvent) => void,
+): void {
+  const message = parseLine(line)
+  if (!isObject(message)) throw misfit(origin, 'is not a JSON object')
+  const refusal = refusalIn(message, origin)
+  if (refusal !== undefined) throw refusal
+  const fits = fit(event, message)
+  if ('value' in fits) onEvent(fits.value)
 }

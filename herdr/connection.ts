@@ -1,145 +1,117 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { dirname } from 'node:path'
-import { StringDecoder } from 'node:string_decoder'
+import type { Clock } from '../mailbox/index.ts'
+import { misfit, type Origin } from './answer.ts'
 import { HerdrError } from './errors.ts'
+import { Lines } from './lines.ts'
+import { requestBytesMax } from './protocol.ts'
+import { addressOf, connectError } from './socket.ts'
 
-/** Longest request the server reads, bytes. */
-const requestBytesMax = 1_048_576
-/** Longest answer line that is read, bytes: an inventory of thousands of panes is far below. */
-const lineBytesMax = 16_777_216
-
-export interface Connection {
-  /** Ends it; nothing is told after that. */
-  close(): void
-  /** Keeps no process alive by itself from now on. */
-  unref(): void
+/** One request on its own connection. A herdr reads one line and takes any more, even an end, for a hang-up. */
+export interface Exchange extends Origin {
+  readonly params: object
+  /** How long the first line may take, ms. */
+  readonly timeoutMs: number
+  /** One line that came. Throwing ends the connection with what is thrown. */
+  readonly onLine: (line: Uint8Array) => void
+  /** Called once, unless it was closed before. Says nothing of what came before. */
+  readonly onEnd: (error: HerdrError) => void
 }
 
-export interface Line {
-  readonly onLine: (line: string) => void
-  /** Told once, when no line comes any more. `error` where it was not simply closed. */
-  readonly onEnd: (error?: HerdrError) => void
-}
+export class Connection {
+  readonly #exchange: Exchange
+  readonly #lines = new Lines()
+  readonly #socket: Socket
+  readonly #cancelDeadline: () => void
+  #isConnected = false
+  #isAnswered = false
+  #isClosed = false
+  #failure: unknown
 
-/**
- * One request on its own connection; what comes back is a line, or many. Nothing more is ever sent on it, and it is not
- * half-closed: to the server either means that we have left.
- *
- */
-export function send(
-  socketPath: string,
-  method: string,
-  request: string,
-  { onLine, onEnd }: Line,
-): Connection {
-  if (Buffer.byteLength(request) >= requestBytesMax)
-    throw new HerdrError(
-      'request_too_long',
+  /** @throws HerdrError `request_too_long` */
+  constructor(exchange: Exchange, clock: Clock) {
+    this.#exchange = exchange
+    const request = encode(exchange)
+    this.#socket = connect({ path: addressOf(exchange.socketPath) })
+    this.#socket.write(request) // in the same tick: a herdr that finds no line at once sleeps first
+    this.#socket.on('connect', () => {
+      this.#isConnected = true
+    })
+    this.#socket.on('data', (chunk) => this.#take(chunk))
+    this.#socket.on('error', (error) => {
+      this.#failure = error
+    })
+    this.#socket.on('close', () => this.#end(this.#broken()))
+    this.#cancelDeadline = clock.after(exchange.timeoutMs, () => this.#end(this.#late()))
+  }
+
+  /** From now on it keeps no process alive. */
+  unref(): void {
+    this.#socket.unref()
+  }
+
+  /** Hangs up; nothing is called any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#cancelDeadline()
+    this.#socket.destroy()
+  }
+
+  #take(chunk: Uint8Array): void {
+    try {
+      for (const line of this.#lines.push(chunk)) {
+        if (this.#isClosed) return
+        this.#isAnswered = true
+        this.#cancelDeadline()
+        this.#exchange.onLine(line)
+      }
+      if (this.#lines.isTooLong) throw misfit(this.#exchange, 'is too long')
+    } catch (error) {
+      if (!(error instanceof HerdrError)) throw error
+      this.#end(error)
+    }
+  }
+
+  #end(error: HerdrError): void {
+    if (this.#isClosed) return
+    this.close()
+    this.#exchange.onEnd(error)
+  }
+
+  #broken(): HerdrError {
+    const { method, socketPath } = this.#exchange
+    if (!this.#isConnected) return connectError(socketPath, method, this.#failure)
+    const what = this.#isAnswered
+      ? 'ended'
+      : this.#lines.rest > 0
+        ? 'ended in the middle of its answer'
+        : 'ended without an answer'
+    return new HerdrError({
+      code: 'no_answer',
       method,
-      'refused',
-      `the request ${method} is longer than the ${requestBytesMax} bytes that herdr reads`,
-    )
-  checkOwner(socketPath, method)
-  let isOver = false
-  let wasSent = false
-  const socket: Socket = connect(socketPath)
-  const over = (error?: HerdrError) => {
-    if (isOver) return
-    isOver = true
-    socket.destroy()
-    onEnd(error)
+      outcome: 'unknown',
+      message: `The connection for ${method} to herdr at ${socketPath} ${what}. Herdr may have stopped: look whether it runs.`,
+      cause: this.#failure,
+    })
   }
-  // In the same tick: what is not there at the server's first look waits for the next one.
-  socket.write(`${request}\n`)
-  socket.once('connect', () => {
-    wasSent = true
-  })
-  socket.on('error', (error: NodeJS.ErrnoException) =>
-    over(connectionError(socketPath, method, error, wasSent)),
-  )
-  socket.once('close', () => over())
-  const decoder = new StringDecoder('utf8')
-  let rest = ''
-  socket.on('data', (bytes) => {
-    const lines = (rest + decoder.write(bytes as Buffer)).split('\n')
-    rest = lines.pop() ?? ''
-    if (rest.length > lineBytesMax)
-      return over(
-        new HerdrError(
-          'invalid_response',
-          method,
-          'unknown',
-          `${socketPath} answered ${method} with a line of over ${lineBytesMax} bytes`,
-        ),
-      )
-    for (const line of lines) if (!isOver) onLine(line)
-  })
-  return {
-    close: () => {
-      isOver = true
-      socket.destroy()
-    },
-    unref: () => socket.unref(),
+
+  #late(): HerdrError {
+    const { method, socketPath, timeoutMs } = this.#exchange
+    return new HerdrError({
+      code: 'timeout',
+      method,
+      outcome: this.#isConnected ? 'unknown' : 'refused',
+      message: `Herdr at ${socketPath} did not answer ${method} within ${timeoutMs} ms. It may be busy, or hang: look at it.`,
+    })
   }
 }
 
-/** A socket of somebody else could tell us anything. */
-function checkOwner(socketPath: string, method: string): void {
-  const ours = process.getuid?.()
-  if (ours === undefined) return
-  const fail = (code: string, message: string, cause?: unknown) =>
-    new HerdrError(code, method, 'refused', message, cause)
-  let owner: number
-  try {
-    const path = realpathSync(socketPath)
-    if (!lstatSync(path).isSocket()) throw fail('not_running', `${socketPath} is no socket`)
-    owner = lstatSync(path).uid
-    const above = statSync(dirname(path))
-    const isOpen = (above.mode & 0o002) !== 0 && (above.mode & 0o1000) === 0
-    if (isOpen) throw fail('not_permitted', `anybody could replace the socket ${socketPath}`)
-  } catch (error) {
-    if (error instanceof HerdrError) throw error
-    throw connectionError(socketPath, method, error as NodeJS.ErrnoException, false)
-  }
-  if (owner !== ours && owner !== 0)
-    throw fail('not_permitted', `the socket ${socketPath} belongs to another user`)
-}
-
-function connectionError(
-  socketPath: string,
-  method: string,
-  error: NodeJS.ErrnoException,
-  wasSent: boolean,
-): HerdrError {
-  const outcome = wasSent ? 'unknown' : 'refused'
-  switch (error.code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-    case 'ECONNREFUSED':
-      return new HerdrError(
-        'not_running',
-        method,
-        'refused',
-        `no herdr answers at ${socketPath} (${error.code})`,
-        error,
-      )
-    case 'EACCES':
-    case 'EPERM':
-      return new HerdrError(
-        'not_permitted',
-        method,
-        'refused',
-        `the socket ${socketPath} may not be used (${error.code})`,
-        error,
-      )
-    default:
-      return new HerdrError(
-        'no_answer',
-        method,
-        outcome,
-        `herdr at ${socketPath} broke off ${method} (${error.message})`,
-        error,
-      )
-  }
+function encode({ method, params, socketPath }: Exchange): Buffer {
+  const line = Buffer.from(`${JSON.stringify({ id: 'drover', method, params })}\n`)
+  if (line.length <= requestBytesMax) return line
+  throw new HerdrError({
+    code: 'request_too_long',
+    method,
+    outcome: 'refused',
+    message: `${method} for herdr at ${socketPath} takes ${line.length} bytes; a request may have ${requestBytesMax}. Shorten it.`,
+  })
 }

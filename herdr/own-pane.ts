@@ -1,7 +1,7 @@
 import type { Clock, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isUnsupported } from './errors.ts'
-import type { PaneInfo } from './protocol.ts'
+import type { PaneInfo } from './records.ts'
 
 /** How long an answer about the own pane holds, ms: a person may move it at any time. */
 const provenMs = 2_000
@@ -44,12 +44,12 @@ export class OwnPane {
     await this.#client.server()
     const { pane } = await this.#client.request('pane.get', { pane_id: this.#id })
     if (await this.#isOurs(pane)) return pane
-    throw new HerdrError(
-      'foreign_pane',
-      'pane.process_info',
-      'refused',
-      `HERDR_PANE_ID names the pane ${this.#id}, but this Pi does not run in it`,
-    )
+    throw new HerdrError({
+      code: 'foreign_pane',
+      method: 'pane.process_info',
+      outcome: 'refused',
+      message: `HERDR_PANE_ID names the pane ${this.#id}, but this process does not run in it.`,
+    })
   }
 
   async #isOurs({ pane_id }: PaneInfo): Promise<boolean> {

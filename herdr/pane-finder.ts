@@ -2,8 +2,9 @@ import type { AgentPlace, PaneView } from '../actors/index.ts'
 import { isSameProcess, type Processes, type ProcessIdentity } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isUnsupported } from './errors.ts'
-import type { PaneInfo } from './protocol.ts'
-import type { Inventory, PaneWatch } from './watch.ts'
+import type { Inventory } from './inventory.ts'
+import type { PaneInfo } from './records.ts'
+import type { PaneWatch } from './watch.ts'
 
 /**
  * What an inventory says of an agent's pane. `absent`: it is complete and has none. `contradictory`: there is a pane

@@ -4,7 +4,7 @@ import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound, isUnsupported } from './errors.ts'
 import type { Launcher } from './launcher.ts'
 import { chooseSpot, type Spot } from './placement.ts'
-import type { PaneInfo } from './protocol.ts'
+import type { PaneInfo } from './records.ts'
 import { runTyped } from './typed-start.ts'
 import type { PaneWatch } from './watch.ts'
 
@@ -100,7 +100,7 @@ export class PaneOpener {
         ...{ workspace_id, tab_label: tabLabel, focus: false, root },
       })
       this.#opened.tabs.push(layout.tab_id)
-      return await this.#paneOf(layout.root.pane_id)
+      return await this.#paneOf(layout.focused_pane_id)
     } catch (error) {
       if (!isUnsupported(error)) throw error
       this.#can.runCommands = false

@@ -1,4 +1,4 @@
-import type { PaneInfo } from './protocol.ts'
+import type { PaneInfo } from './records.ts'
 
 /** Panes that a tab with agents holds at most, the person's own counted: more are too small to be read. */
 export const panesPerTabMax = 4

@@ -1,173 +1,153 @@
-import { z } from 'zod'
+import type {
+  AgentInfo,
+  AppliedLayout,
+  LayoutNode,
+  PaneInfo,
+  PaneLayout,
+  Pong,
+  ProcessInfo,
+  ReadInfo,
+  Snapshot,
+  TabInfo,
+  WorkspaceInfo,
+} from './records.ts'
 
-/**
- * The part of herdr's socket API that Drover uses. Names are the server's own. What it sends beyond that is ignored, and
- * what is only shown may be any string: newer servers know more.
- */
-
-/** Oldest protocol that is spoken with; the number counts changes of the whole API. */
-export const protocolLowest = 19
-/** Newest protocol that was tested. A newer one is tried. */
+/** The oldest protocol whose methods and events Drover relies on. */
+export const protocolMin = 19
+/** The newest that was tested. Newer ones are used too: they are announced to be additive. */
 export const protocolTested = 22
 
-export interface PaneInfo {
-  readonly pane_id: string
-  /** New for every terminal, never used again: what identifies a pane wherever it is moved. */
-  readonly terminal_id: string
-  readonly workspace_id: string
-  readonly tab_id: string
-  readonly focused: boolean
+/** Longest request line a herdr reads, in bytes. More, and it hangs up without a word. */
+export const requestBytesMax = 1_048_576
+
+type Nothing = Readonly<Record<never, never>>
+type Env = Readonly<Record<string, string>>
+
+interface Call<Params, Result> {
+  readonly params: Params
+  readonly result: Result
 }
 
-export interface TabInfo {
-  readonly tab_id: string
-  readonly label: string
-}
-
-export interface ProcessInfo {
-  readonly shell_pid?: number | undefined
-  readonly foreground_processes: readonly { readonly pid: number }[]
-}
-
-export interface AgentInfo {
-  readonly agent_status: string
-  readonly agent_session?: { readonly source: string } | undefined
-}
-
-interface OnePane {
-  readonly pane: PaneInfo
-}
-type Ok = Readonly<Record<string, unknown>>
-
-/** What the result of each method holds. */
-interface Results {
-  readonly ping: { version: string; protocol: number; server?: string | undefined }
-  readonly 'session.snapshot': {
-    readonly snapshot: { readonly tabs: readonly TabInfo[]; readonly panes: readonly PaneInfo[] }
-  }
-  readonly 'tab.create': { readonly root_pane: PaneInfo }
-  readonly 'pane.get': OnePane
-  readonly 'pane.split': OnePane
-  readonly 'pane.focus': Ok
-  readonly 'pane.rename': Ok
-  readonly 'pane.close': Ok
-  readonly 'pane.read': { readonly read: { readonly text: string } }
-  readonly 'pane.process_info': { readonly process_info: ProcessInfo }
-  readonly 'pane.send_input': Ok
-  readonly 'layout.apply': {
-    readonly layout: { readonly tab_id: string; readonly root: { readonly pane_id: string } }
-  }
-  readonly 'agent.get': { readonly agent: AgentInfo }
-  readonly 'pane.report_agent': Ok
-  readonly 'pane.release_agent': Ok
-  readonly 'pane.report_metadata': Ok
-}
-
-export type Method = keyof Results
-export type Result<M extends Method> = Results[M]
-
-const text = z.string()
-const pane: z.ZodType<PaneInfo> = z.looseObject({
-  pane_id: text,
-  terminal_id: text,
-  workspace_id: text,
-  tab_id: text,
-  focused: z.boolean().default(false), // omitted where it is false
-})
-const tab: z.ZodType<TabInfo> = z.looseObject({ tab_id: text, label: text })
-const pid = z.int().positive()
-const onePane: z.ZodType<OnePane> = z.looseObject({ pane })
-const ok: z.ZodType<Ok> = z.looseObject({})
-
-/** Reads the result of each method. */
-export const results: { readonly [M in Method]: z.ZodType<Results[M]> } = {
-  ping: z.looseObject({ version: text, protocol: z.int(), server: text.optional() }),
-  'session.snapshot': z.looseObject({
-    snapshot: z.looseObject({ tabs: z.array(tab), panes: z.array(pane) }),
-  }),
-  'tab.create': z.looseObject({ root_pane: pane }),
-  'pane.get': onePane,
-  'pane.split': onePane,
-  'pane.focus': ok,
-  'pane.rename': ok,
-  'pane.close': ok,
-  'pane.read': z.looseObject({ read: z.looseObject({ text }) }),
-  'pane.process_info': z.looseObject({
-    process_info: z.looseObject({
-      shell_pid: pid.optional(),
-      foreground_processes: z.array(z.looseObject({ pid })).default([]),
-    }),
-  }),
-  'pane.send_input': ok,
-  'layout.apply': z.looseObject({
-    layout: z.looseObject({ tab_id: text, root: z.looseObject({ pane_id: text }) }),
-  }),
-  'agent.get': z.looseObject({
-    agent: z.looseObject({
-      agent_status: text,
-      agent_session: z.looseObject({ source: text }).optional(),
-    }),
-  }),
-  'pane.report_agent': ok,
-  'pane.release_agent': ok,
-  'pane.report_metadata': ok,
-}
-
-interface OfPane {
+interface OnPane {
   readonly pane_id: string
 }
 
-/** Opened without the focus: what the person looks at stays. */
-interface Unfocused {
-  readonly focus: false
-}
-
-/** What each method is asked with. */
-export interface Params {
-  readonly ping: Record<never, never>
-  readonly 'session.snapshot': Record<never, never>
-  readonly 'tab.create': Unfocused & { readonly workspace_id: string; readonly label: string }
-  readonly 'pane.get': OfPane
-  readonly 'pane.split': Unfocused & {
-    readonly target_pane_id: string
-    readonly direction: 'right' | 'down'
-  }
-  readonly 'pane.focus': OfPane
-  readonly 'pane.rename': OfPane & { readonly label: string }
-  readonly 'pane.close': OfPane
-  readonly 'pane.read': OfPane & {
-    readonly source: 'visible' | 'recent_unwrapped'
-    readonly lines: number
-  }
-  readonly 'pane.process_info': OfPane
-  readonly 'pane.send_input': OfPane & { readonly text: string; readonly keys: readonly string[] }
-  readonly 'layout.apply': Unfocused & {
-    readonly workspace_id: string
-    readonly tab_label: string
-    readonly root: {
-      readonly type: 'pane'
-      readonly label: string
-      readonly command: readonly string[]
-    }
-  }
-  readonly 'agent.get': { readonly target: string }
-  readonly 'pane.report_agent': Reporter & { readonly state: string; readonly message: string }
-  readonly 'pane.release_agent': Reporter
-  readonly 'pane.report_metadata': OfPane & {
-    readonly source: string
-    readonly tokens: Readonly<Record<string, string>>
-  }
-}
-
-interface Reporter extends OfPane {
+/** Who says something about a pane; `seq` must rise within one source, or the server drops the report, with an ok. */
+interface Reporter extends OnPane {
   readonly source: string
-  readonly agent: string
-  /** Counts up: a report that is not newer than the last is dropped. */
-  readonly seq: number
+  readonly seq?: number
 }
 
-/** Changes of the whole session that are listened to. Each is only a hint that something may be different. */
-export const hints: readonly string[] = [
-  ...['pane.created', 'pane.closed', 'pane.exited', 'pane.moved'],
-  ...['tab.closed', 'tab.renamed', 'workspace.closed'],
-]
+/** Every method Drover calls. Ids are always given: left out, they mean whatever the person has focused. */
+export interface Methods {
+  readonly ping: Call<Nothing, Pong>
+  readonly 'session.snapshot': Call<Nothing, { readonly snapshot: Snapshot }>
+  readonly 'workspace.get': Call<
+    { readonly workspace_id: string },
+    { readonly workspace: WorkspaceInfo }
+  >
+  /** Runs a shell. A `cwd` that is no directory becomes the home directory, silently. */
+  readonly 'tab.create': Call<
+    {
+      readonly workspace_id: string
+      readonly cwd?: string
+      readonly focus?: boolean
+      readonly label?: string
+      readonly env?: Env
+    },
+    { readonly tab: TabInfo; readonly root_pane: PaneInfo }
+  >
+  readonly 'tab.get': Call<{ readonly tab_id: string }, { readonly tab: TabInfo }>
+  readonly 'tab.list': Call<
+    { readonly workspace_id?: string },
+    { readonly tabs: readonly TabInfo[] }
+  >
+  readonly 'tab.rename': Call<{ readonly tab_id: string; readonly label: string }, Nothing>
+  readonly 'pane.list': Call<
+    { readonly workspace_id?: string },
+    { readonly panes: readonly PaneInfo[] }
+  >
+  readonly 'pane.get': Call<OnPane, { readonly pane: PaneInfo }>
+  /** Runs a shell in the new pane. */
+  readonly 'pane.split': Call<
+    {
+      readonly target_pane_id: string
+      readonly direction: 'right' | 'down'
+      readonly ratio?: number
+      readonly cwd?: string
+      readonly env?: Env
+      readonly focus?: boolean
+    },
+    { readonly pane: PaneInfo }
+  >
+  /** Changes what the person looks at. */
+  readonly 'pane.focus': Call<OnPane, Nothing>
+  /** Without a label, clears it. */
+  readonly 'pane.rename': Call<OnPane & { readonly label?: string }, Nothing>
+  readonly 'pane.close': Call<OnPane, Nothing>
+  readonly 'pane.read': Call<
+    OnPane & {
+      readonly source: 'visible' | 'recent' | 'recent_unwrapped' | 'detection'
+      readonly lines?: number
+      readonly format?: 'text' | 'ansi'
+    },
+    { readonly read: ReadInfo }
+  >
+  readonly 'pane.process_info': Call<OnPane, { readonly process_info: ProcessInfo }>
+  /** Typed into whatever is in the foreground; an ok says that it is queued, not that it was read. */
+  readonly 'pane.send_input': Call<
+    OnPane & { readonly text?: string; readonly keys?: readonly string[] },
+    Nothing
+  >
+  readonly 'pane.layout': Call<OnPane, { readonly layout: PaneLayout }>
+  /** The only way to run an exact argv: always in a new tab. */
+  readonly 'layout.apply': Call<
+    {
+      readonly workspace_id: string
+      readonly tab_label?: string
+      readonly focus?: boolean
+      readonly root: LayoutNode
+    },
+    { readonly layout: AppliedLayout }
+  >
+  /** `target` is a pane's current id, or an agent's name. */
+  readonly 'agent.get': Call<{ readonly target: string }, { readonly agent: AgentInfo }>
+  readonly 'pane.report_agent': Call<
+    Reporter & {
+      readonly agent: string
+      readonly state: 'idle' | 'working' | 'blocked' | 'unknown'
+      readonly message?: string
+      readonly agent_session_id?: string
+      readonly agent_session_path?: string
+    },
+    Nothing
+  >
+  readonly 'pane.release_agent': Call<Reporter & { readonly agent: string }, Nothing>
+  readonly 'pane.report_metadata': Call<
+    Reporter & {
+      readonly agent?: string
+      readonly applies_to_source?: string
+      readonly title?: string
+      readonly display_agent?: string
+      readonly state_labels?: Env
+      /** A patch: null or blank clears a token, absent keeps it. */
+      readonly tokens?: Readonly<Record<string, string | null>>
+      readonly clear_title?: boolean
+      readonly clear_display_agent?: boolean
+      readonly clear_state_labels?: boolean
+      readonly ttl_ms?: number
+    },
+    Nothing
+  >
+}
+
+export type Method = keyof Methods
+export type Params<M extends Method> = Methods[M]['params']
+export type Result<M extends Method> = Methods[M]['result']
+
+export interface Subscription {
+  /** A kind of event, such as `pane.exited`. */
+  readonly type: string
+  /** Only for kinds that are about one pane. */
+  readonly pane_id?: string
+}

@@ -23,7 +23,7 @@ import { Launcher } from './launcher.ts'
 import { OwnPane } from './own-pane.ts'
 import { PaneFinder } from './pane-finder.ts'
 import { PaneOpener } from './pane-opener.ts'
-import type { PaneInfo } from './protocol.ts'
+import type { PaneInfo } from './records.ts'
 import { PaneWatch } from './watch.ts'
 
 export interface HerdrRunnerPorts {
@@ -39,6 +39,8 @@ export interface HerdrRunnerPorts {
 
 /** How old an inventory may be by which an agent is seen, ms; what acts on one takes a new one. */
 const inventoryMs = 1_000
+/** herdr ends the processes of a pane one after another before it answers, ms. */
+const closeMs = 10_000
 /** Between the launcher and the program it becomes, ms. */
 const markMs = 5_000
 
@@ -139,7 +141,12 @@ export class HerdrRunner implements AgentRunner<Launch> {
     const { client, finder } = this.#inside()
     const found = await finder.find(place, 0)
     if (typeof found !== 'object')
-      throw new HerdrError('pane_not_found', 'pane.focus', 'refused', 'its pane cannot be found')
+      throw new HerdrError({
+        code: 'pane_not_found',
+        method: 'pane.focus',
+        outcome: 'refused',
+        message: 'Its pane cannot be found now. List agents again.',
+      })
     await client.request('pane.focus', { pane_id: found.pane_id })
     return 'focused'
   }
@@ -225,7 +232,7 @@ class HerdrSession {
    */
   async close({ pane_id }: PaneInfo): Promise<string | undefined> {
     try {
-      await this.client.request('pane.close', { pane_id })
+      await this.client.request('pane.close', { pane_id }, closeMs)
     } catch (error) {
       if (!(error instanceof HerdrError)) throw error
       if (isNotFound(error) || error.code === 'not_running') return undefined

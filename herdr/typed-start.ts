@@ -2,7 +2,7 @@ import type { Clock } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound, isUnsupported } from './errors.ts'
 import type { Launcher } from './launcher.ts'
-import type { PaneInfo } from './protocol.ts'
+import type { PaneInfo } from './records.ts'
 
 /** How long a new shell may take to run one line, ms: some load much when they start. */
 const shellMs = 20_000

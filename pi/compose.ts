@@ -117,8 +117,8 @@ export function openRunners(world: World, keepsPanes: () => boolean): AgentRunne
     close: () => herdr.close(),
     async choose(wanted) {
       if (wanted === 'headless' || (wanted === 'auto' && place.inside === false)) return headless
-      if (place.inside === 'broken') throw notInsideHerdr(place.why)
-      if (place.inside === false) throw notInsideHerdr('HERDR_ENV is not set')
+      if (place.inside === 'broken') throw notInsideHerdr(`${place.why}.`)
+      if (place.inside === false) throw notInsideHerdr('HERDR_ENV is not set.')
       try {
         await herdr.ownPane()
         return herdr
@@ -135,7 +135,7 @@ const notInsideHerdr = (why: string, cause?: Error): OperationError =>
     category: 'not_running_inside_herdr',
     operation: 'delegate',
     stage: 'herdr',
-    message: `This Pi is not proven to run inside herdr: ${why}.`,
+    message: `This Pi is not proven to run inside herdr: ${why}`,
     nextAction:
       'Start Pi in a pane of herdr; or set "runner" to "headless" in drover.json. Nothing was started.',
     rollbackOccurred: false,

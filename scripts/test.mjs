@@ -4,7 +4,8 @@ import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const lanes = {
-  unit: (file) => /^(mailbox|actors|herdr|pi)\/.*(?<!\.model)\.test\.ts$/.test(file),
+  unit: (file) => /^(mailbox|actors|herdr|pi)\/.*(?<!\.model|\.panes)\.test\.ts$/.test(file),
+  panes: (file) => /\.panes\.test\.ts$/.test(file),
   model: (file) => /\.model\.test\.ts$/.test(file),
   e2e: (file) => /^test\/.*\.e2e\.test\.ts$/.test(file),
 }
