@@ -4,8 +4,10 @@ import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const lanes = {
-  unit: (file) => /^(mailbox|actors|herdr|pi)\/.*(?<!\.model|\.panes)\.test\.ts$/.test(file),
-  panes: (file) => /\.panes\.test\.ts$/.test(file),
+  unit: (file) =>
+    /^(mailbox|actors|herdr|pi)\/(?!testing\/fake-).*(?<!\.model|\.panes)\.test\.ts$/.test(file),
+  // What starts terminals with real processes in them.
+  panes: (file) => /\.panes\.test\.ts$|^herdr\/testing\/fake-.*\.test\.ts$/.test(file),
   model: (file) => /\.model\.test\.ts$/.test(file),
   e2e: (file) => /^test\/.*\.e2e\.test\.ts$/.test(file),
 }

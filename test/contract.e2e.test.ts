@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { delivered, generations, hasRecord, sessionFiles } from '../demo/evidence.ts'
 import {
+  activityIn,
   agentCall,
   delegate,
   fact,
+  inPanes,
   mails,
   runs,
   sandbox,
@@ -15,12 +17,6 @@ import {
   startPi,
   toolAnswers,
 } from './support.ts'
-
-/** What an agent notes of its own work. */
-function activityIn(generation: string): string {
-  const file = join(generation, 'activity/activity.json')
-  return existsSync(file) ? readFileSync(file, 'utf8') : ''
-}
 
 describe('a question with real Pi processes', () => {
   it('reaches an idle owner, is answered, and the same assignment completes', async (t) => {
@@ -164,8 +160,8 @@ describe('an agent at work with real Pi processes', () => {
     place.write('dug', '')
     assert.match(await lead.until(() => mails(lead)[0]), /Dug left\./)
     const inspected = toolAnswers(lead).find(({ details }) => details['action'] === 'inspect')
-    assert.match(inspected?.text ?? '', /^agent=generalist session=\S+ pid=\d+/)
-    assert.match(inspected?.text ?? '', /\ntool bash /)
+    assert.match(inspected?.text ?? '', /^agent=generalist session=\S+ (pane=\S+ )?pid=\d+/)
+    assert.match(inspected?.text ?? '', inPanes ? /\n \$ while \[ / : /\ntool bash /)
     if (process.platform === 'linux')
       assert.match(inspected?.text ?? '', /\nIt runs.*\n\d+ \S*sh -c while \[ ! -e dug \]/)
     assert.equal(inspected?.details['recent_output_truncated'], false)

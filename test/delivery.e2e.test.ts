@@ -8,6 +8,7 @@ import {
   agentCall,
   delegate,
   fact,
+  inPanes,
   mails,
   printPi,
   runs,
@@ -161,7 +162,7 @@ describe('a result with real Pi processes', () => {
     const { place, file } = await killedUntold(t)
     const [generation] = generations(place)
     assert.ok(generation)
-    await fact('its agent has left', () => processesIn(place).length === 0)
+    if (!inPanes) await fact('its agent has left', () => processesIn(place).length === 0)
     chmodSync(join(generation.path, 'generation.json'), 0o644)
     place.rules = [{ when: 'please list', calls: [agentCall({ action: 'list' })] }]
     const next = startPi(place, { session: file })

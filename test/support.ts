@@ -12,6 +12,9 @@ import { herdrOfLane } from './herdr-lane.ts'
 /** The herdr that leads are to live in: one for all tests of a file, as a person has one for all work. */
 const herdr = await herdrOfLane(process.env['DROVER_TEST_HERDR'])
 
+/** Whether agents live in panes, where they stay until their result is told, with a person before them. */
+export const inPanes: boolean = 'HERDR_ENV' in herdr
+
 /** A sandbox that ends with the test: whatever still runs in it is killed, then it is removed. */
 export function sandbox(t: TestContext, rules: readonly ScriptRule[]): Sandbox {
   const place = new Sandbox(rules)
@@ -102,6 +105,12 @@ export function toolAnswers(
         details: result.details,
       }
     })
+}
+
+/** What an agent notes of its own work. */
+export function activityIn(generation: string): string {
+  const file = join(generation, 'activity/activity.json')
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
 /** Prompts a lead, and waits for this many answers of the `agent` tool. */
