@@ -138,8 +138,9 @@ export class Terminal {
   members(): readonly number[] {
     const pid = this.#pid
     if (pid === undefined || pid === process.pid) return []
-    if (this.isOurs) return sessionMembers(pid)
-    if (!isAlive(pid)) return []
+    if (!isAlive(pid)) return this.isOurs ? sessionMembers(pid) : []
+    // one that has just been forked is not in its session yet
+    if (this.isOurs) return [...new Set([pid, ...sessionMembers(pid)])]
     return processRow(pid)?.session === pid ? sessionMembers(pid) : [pid]
   }
 
