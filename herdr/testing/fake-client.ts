@@ -7,12 +7,16 @@ export interface Answer {
   readonly error?: { readonly code: string; readonly message: string }
 }
 
+/** A connection on which nothing comes for so long has failed. */
+const patienceMs = 20_000
+
 /** Writes bytes on a connection of its own, and gives all that came before the server ended it. */
 export function exchange(socketPath: string, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath)
     let received = ''
     socket.setEncoding('utf8')
+    socket.setTimeout(patienceMs, () => socket.destroy())
     socket.on('data', (text) => {
       received += text
     })
@@ -25,7 +29,7 @@ export function exchange(socketPath: string, bytes: string | Buffer): Promise<st
   })
 }
 
-/** Asks for one thing, without any wits: no time limit, no retry. Undefined when no whole answer came. */
+/** Asks for one thing, once. Undefined when no whole answer came. */
 export async function ask(
   socketPath: string,
   method: string,

@@ -227,6 +227,7 @@ it('names plain events with underscores and their type, those of one pane with d
     source: 'recent',
     match,
   })
+  await scene.shows(pane_id, '$') // what is echoed before the prompt would share a line with it
   await scene.result('pane.send_input', { pane_id, text: 'echo seen', keys: ['enter'] })
   const dotted = await fact('output matched', () =>
     listener.lines.find(({ event }) => event === 'pane.output_matched'),

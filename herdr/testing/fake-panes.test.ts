@@ -229,6 +229,7 @@ it('waits for output, also for what is there already', async (t) => {
   const { pane_id } = await scene.workspace()
   const wait = (match: object, more: object = {}) =>
     scene.ask('pane.wait_for_output', { pane_id, source: 'recent', match, ...more })
+  await scene.shows(pane_id, '$') // what is echoed before the prompt would share a line with the answer
   await scene.result('pane.send_input', { pane_id, text: 'echo $((40+2))', keys: ['enter'] })
   const { result } = await wait({ type: 'regex', value: '^4[0-9]$' })
   assert.equal(result?.['matched_line'], '42')

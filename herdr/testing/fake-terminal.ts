@@ -3,6 +3,7 @@ import * as pty from '@lydell/node-pty'
 import { newTerminalId } from './fake-ids.ts'
 import {
   describe,
+  environmentOf,
   isAlive,
   type ProcessDetail,
   type ProcessRow,
@@ -28,6 +29,8 @@ export interface Foreground {
 
 const signalsApartMs = 250
 const lookMs = 10
+const startsWithinMs = 2_000
+const lookAgainMs = 1
 
 /** One pty with the process that was started in it, or a process of someone else. */
 export class Terminal {
@@ -61,6 +64,7 @@ export class Terminal {
     const [file = '/bin/sh', ...args] = argv
     const cwd = isDirectory(plan.cwd) ? plan.cwd : (env['HOME'] ?? '/')
     const child = pty.spawn(file, args, { cwd, env, cols, rows })
+    awaitProgram(child.pid, env)
     const terminal = new Terminal(new Screen(cols, rows), child.pid, child)
     ignoreErrors(child)
     child.onData((text) => terminal.screen.write(text))
@@ -159,4 +163,23 @@ function ignoreErrors(child: pty.IPty): void {
   const emitter = child as unknown as { on(name: 'error', listener: () => void): void }
   emitter.on('error', () => {})
   emitter.on('error', () => {})
+}
+
+/**
+ * Waits, and holds everything up, until a forked child runs its program: until then it has neither its session nor
+ * its folder, and would be missed by who looks for it. herdr starts processes the same way.
+ */
+function awaitProgram(pid: number, env: Readonly<Record<string, string>>): void {
+  const deadline = performance.now() + startsWithinMs
+  const isRunning = () => {
+    const variables = environmentOf(pid)
+    return (
+      variables.get('HERDR_PANE_ID') === env['HERDR_PANE_ID'] &&
+      variables.get('HERDR_SOCKET_PATH') === env['HERDR_SOCKET_PATH']
+    )
+  }
+  while (process.platform === 'linux' && processRow(pid) !== undefined && !isRunning()) {
+    if (performance.now() > deadline) return
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs)
+  }
 }
