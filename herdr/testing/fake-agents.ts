@@ -1,7 +1,12 @@
 import { basename } from 'node:path'
 import { knownAgents } from './fake-agent.ts'
 import { paneInfo, strippedTitle, workspaceInfo } from './fake-info.ts'
-import { environmentOf, type ProcessDetail } from './fake-processes.ts'
+import {
+  environmentOf,
+  type ProcessDetail,
+  type ProcessRow,
+  processRows,
+} from './fake-processes.ts'
 import type { Stage } from './fake-stage.ts'
 import type { Pane } from './fake-world.ts'
 
@@ -9,9 +14,10 @@ const workingText = 'Working...'
 
 /** Looks at every pane as herdr does all the time: who runs there, and what has changed or run out. */
 export function lookAtPanes(stage: Stage): void {
+  const rows = processRows()
   for (const pane of stage.world.panes) {
     pane.terminal.look()
-    detect(stage, pane)
+    detect(stage, pane, rows)
     refresh(stage, pane)
     launch(stage, pane)
     if (noticeTitle(pane) || pane.metadata.expire()) tellUpdated(stage, pane)
@@ -23,6 +29,13 @@ export function lookAtPanes(stage: Stage): void {
 
 export function tellUpdated(stage: Stage, pane: Pane): void {
   pane.revision += 1
+  stage.emit('pane_updated', { pane: paneInfo(stage.world, pane) })
+}
+
+/** Names an agent, or takes its name; told without a new revision. */
+export function nameAgent(stage: Stage, pane: Pane, name: string | undefined): void {
+  if (pane.agent.name === name) return
+  pane.agent.name = name
   stage.emit('pane_updated', { pane: paneInfo(stage.world, pane) })
 }
 
@@ -56,18 +69,19 @@ function tellAgent(stage: Stage, pane: Pane, finalStatus: string): void {
   agent.shownLabel = agent.label
 }
 
-function detect(stage: Stage, pane: Pane): void {
+function detect(stage: Stage, pane: Pane, rows: readonly ProcessRow[]): void {
   const { agent, terminal } = pane
-  const processes = terminal.foreground()?.processes ?? []
+  const processes = terminal.foreground(rows)?.processes ?? []
   const kind = processes.map(kindOf).find((each) => each !== undefined)
-  if (agent.detected !== undefined && kind === undefined) agent.name = undefined
+  if (agent.detected !== undefined && kind === undefined) nameAgent(stage, pane, undefined)
   agent.detect(kind)
   const isShellAlone = pane.argv === undefined && terminal.isAtPrompt
   if (stage.setting.profile !== '0.8' && isShellAlone && agent.reportsUnknownKind)
     agent.dropAuthority()
 }
 
-function launch(stage: Stage, { agent }: Pane): void {
+function launch(stage: Stage, pane: Pane): void {
+  const { agent } = pane
   const { launch } = agent
   if (launch === undefined || launch.isReady || stage.faults.stuckPending) return
   const forMs = performance.now() - launch.startedAt
@@ -75,7 +89,7 @@ function launch(stage: Stage, { agent }: Pane): void {
   if (forMs >= stage.setting.launchReadyMs && agent.detected !== undefined && isCalm)
     launch.isReady = true
   else if (forMs > launch.timeoutMs) {
-    agent.name = undefined
+    nameAgent(stage, pane, undefined)
     agent.launch = undefined
   }
 }

@@ -49,18 +49,24 @@ export class Connection {
     })
   }
 
-  /** Sends one line; a reader that takes none of it for too long is cut off. */
-  async send(line: object): Promise<void> {
-    await this.#write(Buffer.from(`${JSON.stringify(line)}\n`))
+  /** Sends one line as a fault has it; a reader that takes none of it for too long is cut off. */
+  async send(line: object, fault: Fault | undefined): Promise<void> {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+    if (fault?.kind === 'split') return this.#writeInPieces(bytes, fault.bytes ?? 7)
+    if (fault?.kind === 'cut') await this.#write(bytes.subarray(0, bytes.length >> 1))
+    if (fault?.kind === 'cut' || fault?.kind === 'dropAfter') return this.end()
+    await this.#write(bytes)
   }
 
-  /** Sends the answer as a fault has it, and ends. */
+  /** Sends the last line, and ends. */
   async answer(line: object, fault: Fault | undefined): Promise<void> {
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-    if (fault?.kind === 'split') await this.#writeInPieces(bytes, fault.bytes ?? 7)
-    else if (fault?.kind === 'cut') await this.#write(bytes.subarray(0, bytes.length >> 1))
-    else if (fault?.kind !== 'dropAfter') await this.#write(bytes)
+    await this.send(line, fault)
     this.end()
+  }
+
+  /** For a request that is never answered. */
+  closeOnceLeft(): void {
+    this.signal.addEventListener('abort', () => this.close())
   }
 
   /** Ends after what was written. */

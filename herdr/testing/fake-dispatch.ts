@@ -40,7 +40,7 @@ export async function serve(
   seen({ method: request.method, params: request.params, at: Date.now() })
   const fault = stage.faults.next(request.method)
   if (fault?.kind === 'drop') return connection.close()
-  if (fault?.kind === 'silent') return
+  if (fault?.kind === 'silent') return connection.closeOnceLeft()
   if (fault?.kind === 'delay') await tick(fault.ms, new AbortController().signal)
   const answer = await answerTo(stage, request, connection, fault)
   if (fault?.kind === 'delayAfter') await tick(fault.ms, new AbortController().signal)
@@ -63,7 +63,7 @@ async function answerTo(
     if (!params.success) throw invalid(params.error.issues[0]?.message ?? 'wrong parameters')
     if (fault?.kind === 'lie') return { id, result: { type: 'ok' } }
     const { signal } = connection
-    const call: Call = { id, signal, send: (line) => connection.send(line) }
+    const call: Call = { id, signal, send: (line) => connection.send(line, fault) }
     const run = async () => method.run(stage, params.data as never, call)
     const result = await (method.kind === 'loop' ? stage.run(run) : run())
     return result === undefined ? undefined : { id, result }

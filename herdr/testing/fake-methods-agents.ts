@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { knownAgents } from './fake-agent.ts'
+import { nameAgent } from './fake-agents.ts'
 import { focusPane } from './fake-focus.ts'
 import { agentInfo } from './fake-info.ts'
 import { sendInput, sendRaw } from './fake-input.ts'
@@ -46,10 +47,11 @@ export const agentMethods: Methods = {
     focusPane(stage, pane)
     return agentResult(stage.world, pane)
   }),
-  'agent.rename': loop(z.object({ target: text, name: maybe(text) }), ({ world }, params) => {
+  'agent.rename': loop(z.object({ target: text, name: maybe(text) }), (stage, params) => {
+    const { world } = stage
     const pane = world.agentPane(params.target)
     if (params.name !== undefined) checkName(world, params.name, pane)
-    pane.agent.name = params.name
+    nameAgent(stage, pane, params.name)
     return agentResult(world, pane)
   }),
   'agent.send_keys': loop(z.object({ target: text, keys: z.array(text) }), (stage, params) => {
@@ -84,7 +86,7 @@ export const agentMethods: Methods = {
       checkStart(stage.world, name, kind, args, timeoutMs)
       const pane = freePane(stage, pane_id)
       const argv = [kind, ...args]
-      pane.agent.name = name
+      nameAgent(stage, pane, name)
       pane.agent.launch = { startedAt: performance.now(), timeoutMs, isReady: false }
       sendRaw(stage, pane, `${argv.map(quoted).join(' ')}\r`)
       return { type: 'agent_started', agent: agentInfo(stage.world, pane), argv }

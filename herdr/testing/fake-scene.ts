@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -106,6 +106,21 @@ export class Scene {
 
   async read(pane_id: string, source: string, more: object = {}): Promise<ReadText> {
     return (await this.result<{ read: ReadText }>('pane.read', { pane_id, source, ...more })).read
+  }
+
+  /** A program named pi, that shows what it was started with and then what it reads. */
+  installPi(): string {
+    const path = join(this.directory, 'pi')
+    const script = 'echo "pi with <$*>"; while read line; do echo "<$line>"; done'
+    writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o700 })
+    return path
+  }
+
+  /** A workspace with a shell that finds that pi. */
+  async shellWithPi(): Promise<string> {
+    this.installPi()
+    const env = { PATH: `${this.directory}:${process.env['PATH']}` }
+    return (await this.workspace({ env })).pane_id
   }
 
   /** Waits until a pane shows a text. */

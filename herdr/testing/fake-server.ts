@@ -92,6 +92,11 @@ export class FakeHerdr {
     return paneVariables(this.#stage.setting, this.#pane(pane))
   }
 
+  /** Looks at every pane at once: which agents run, what has run out. It does so by itself every third tick. */
+  looked(): Promise<void> {
+    return this.#stage.run(() => lookAtPanes(this.#stage))
+  }
+
   panes(): readonly PaneInfo[] {
     const { world } = this.#stage
     return world.panes.map((pane) => paneInfo(world, pane))
@@ -180,7 +185,7 @@ export class FakeHerdr {
 
   #look(): void {
     this.#timer = setTimeout(async () => {
-      await this.#stage.run(() => lookAtPanes(this.#stage))
+      await this.looked()
       if (!this.#stage.isStopping) this.#look()
     }, this.#stage.setting.tickMs * 3)
     this.#timer.unref()

@@ -5,6 +5,7 @@ import {
   describe,
   isAlive,
   type ProcessDetail,
+  type ProcessRow,
   processRow,
   processRows,
   sessionMembers,
@@ -105,13 +106,13 @@ export class Terminal {
   }
 
   /** Who runs in the foreground; where that cannot be seen, the direct child alone. */
-  foreground(): Foreground | undefined {
+  foreground(rows: readonly ProcessRow[] = processRows()): Foreground | undefined {
     if (this.#pid === undefined) return undefined
     const row = processRow(this.#pid)
     const group = row?.terminalGroup ?? -1
     if (row === undefined || group <= 0)
       return { group: row?.group ?? this.#pid, processes: [describe(this.#pid)] }
-    const members = processRows().filter((each) => each.group === group)
+    const members = rows.filter((each) => each.group === group)
     return { group, processes: members.map(({ pid }) => describe(pid)) }
   }
 

@@ -152,7 +152,8 @@ export class World {
   agentPane(target: string): Pane {
     const found = this.panes.find(
       (pane) =>
-        pane.agent.name === target || (pane.id === target && pane.agent.label !== undefined),
+        pane.agent.name === target ||
+        (pane.id === target && (pane.agent.label ?? pane.agent.name) !== undefined),
     )
     if (found === undefined) throw new Refusal('agent_not_found', `agent ${target} not found`)
     return found
