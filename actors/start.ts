@@ -121,7 +121,7 @@ async function withdraw<Launch>(
   throw failure(
     isClean ? 'pane_not_ready' : 'rollback_failure',
     stage,
-    `The agent ${identity.label} did not start: ${cause.message}.${said ? ` It said:\n${said}` : ''}`,
+    `The agent ${identity.label} did not start: ${cause.message.replace(/\.$/, '')}.${said ? ` It said:\n${said}` : ''}`,
     {
       nextAction: isClean
         ? 'Nothing of it is left. Mend the cause, or give a longer timeoutMs, then delegate again.'

@@ -1,15 +1,3 @@
-/** What went wrong, in our own words. A server's code is carried as it came: see `HerdrError.code`. */
-export type OwnErrorCode =
-  | 'not_running' // nothing listens at the socket
-  | 'not_permitted' // the socket is not ours to use
-  | 'no_answer' // the connection ended before a whole line came
-  | 'timeout' // nothing came in time
-  | 'foreign_server' // something else than herdr answers there
-  | 'unsupported_protocol' // a herdr older than this program can use
-  | 'invalid_response' // an answer that does not fit its method
-  | 'foreign_pane' // a process does not run in the pane its environment names
-  | 'request_too_long' // more than a herdr reads
-
 /** `refused`: nothing was done. `unknown`: it may have been done; look before doing it again. */
 export type Outcome = 'refused' | 'unknown'
 
@@ -24,7 +12,12 @@ export interface ErrorDetails {
 /** A call that herdr did not answer as it should. Match on `code` and `outcome`, never on `message`. */
 export class HerdrError extends Error {
   override readonly name = 'HerdrError'
-  /** One of ours (`OwnErrorCode`), or whatever code the server gave. */
+  /**
+   * Whatever code the server gave, or one of ours: `not_running` (nothing listens at the socket), `not_permitted` (it is
+   * not ours to use), `no_answer` (the connection ended before a whole line came), `timeout`, `foreign_server`,
+   * `unsupported_protocol`, `invalid_response`, `request_too_long`, `foreign_pane` (this process does not run in the
+   * pane its environment names).
+   */
   readonly code: string
   readonly method: string
   readonly outcome: Outcome

@@ -21,7 +21,7 @@ export class Launcher {
 
   /** @throws Error - it cannot be written */
   constructor(paths: GenerationPaths, command: LaunchCommand) {
-    this.path = `${paths.activity}/launch.sh`
+    this.path = scriptPath(paths)
     for (const { path, text } of command.files)
       writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
     writeFileSync(this.path, script(paths, command), { mode: 0o600, flag: 'wx' })
@@ -50,14 +50,24 @@ export class Launcher {
     return existsSync(this.path)
   }
 
-  /** Takes it back. @returns whether it does nothing from here on; otherwise it has been run */
+  /** @returns see `withdrawLaunch` */
   withdraw(): boolean {
-    try {
-      unlinkSync(this.path)
-      return true
-    } catch {
-      return false
-    }
+    return withdrawScript(this.path)
+  }
+}
+
+const scriptPath = ({ activity }: GenerationPaths): string => `${activity}/launch.sh`
+
+/** Takes a launch back. @returns whether it does nothing from here on; otherwise it has been run */
+export const withdrawLaunch = (paths: GenerationPaths): boolean => withdrawScript(scriptPath(paths))
+
+/** Who removes it decides. */
+function withdrawScript(path: string): boolean {
+  try {
+    unlinkSync(path)
+    return true
+  } catch {
+    return false
   }
 }
 

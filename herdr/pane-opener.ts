@@ -16,6 +16,13 @@ interface OpenedPane {
 /** In the environment of a shell that was opened for an agent: whose it is can be told by that. */
 const markVariable = 'DROVER_PANE'
 
+/** What herdr did not answer to may be done a moment later: so often it is looked for, ms apart. */
+const untoldLooksMax = 8
+const untoldLookMs = 250
+
+/** A server that is just being replaced answers again soon. */
+const closeAttemptsMax = 3
+
 /** What tabs for agents are called, for the person. */
 const tabLabel = 'agents'
 
@@ -71,7 +78,7 @@ export class PaneOpener {
     try {
       if (opened.isShell) await runTyped(this.#client, this.#clock, opened.pane, launcher)
     } catch (error) {
-      throw withCleanup(error as Error, await this.#takeBack(opened.pane))
+      throw withCleanup(error as Error, await this.#takeBack(opened.pane.pane_id))
     }
     void this.#dress(opened.pane, label)
     return opened.pane
@@ -126,25 +133,17 @@ export class PaneOpener {
         this.#can.setEnvironment = false
         return this.#openShell(spot)
       }
-      if (!(error instanceof HerdrError) || error.outcome === 'refused') throw error
-      throw withCleanup(error, await this.#closeMarked(value))
+      if (error instanceof HerdrError && error.outcome === 'unknown') await this.#endMarked(value)
+      throw error
     }
   }
 
-  /** Closes a shell that herdr opened without telling us, if it did. */
-  async #closeMarked(value: string): Promise<string | undefined> {
-    try {
-      const shells = this.#processes.marked({ variable: markVariable, value })
-      for (const { pane_id } of (await this.#watch.panes(0)).panes) {
-        if (shells.length === 0) return undefined
-        const { process_info: info } = await this.#client.request('pane.process_info', { pane_id })
-        if (shells.some(({ pid }) => pid === info.shell_pid))
-          await this.#client.request('pane.close', { pane_id })
-      }
-      return undefined
-    } catch (error) {
-      if (!(error instanceof HerdrError)) throw error
-      return error.message
+  /** Ends a shell that herdr opened, or opens yet, without telling us; its pane goes with it. */
+  async #endMarked(value: string): Promise<void> {
+    for (let look = 1; look <= untoldLooksMax; look++) {
+      for (const shell of this.#processes.marked({ variable: markVariable, value }))
+        this.#processes.signal(shell, 'SIGKILL') // an interactive shell ignores what asks it to end
+      await new Promise<void>((resolve) => this.#clock.after(untoldLookMs, resolve))
     }
   }
 
@@ -152,9 +151,8 @@ export class PaneOpener {
     try {
       return (await this.#client.request('pane.get', { pane_id })).pane
     } catch (error) {
-      if (error instanceof HerdrError && isNotFound(error))
-        throw new Error('its process ended at once')
-      throw error
+      if (isNotFound(error)) throw new Error('its process ended at once')
+      throw withCleanup(error as Error, await this.#takeBack(pane_id))
     }
   }
 
@@ -169,21 +167,27 @@ export class PaneOpener {
     }
   }
 
-  /** Why the pane is left, where it is. */
-  async #takeBack({ pane_id, terminal_id }: PaneInfo): Promise<string | undefined> {
-    try {
-      const { pane } = await this.#client.request('pane.get', { pane_id })
-      if (pane.terminal_id === terminal_id) await this.#client.request('pane.close', { pane_id })
-      return undefined
-    } catch (error) {
-      if (!(error instanceof HerdrError)) throw error
-      return isNotFound(error) ? undefined : error.message
-    }
+  /** Closes a pane that was just opened. Says why it is left, where it is. */
+  async #takeBack(pane_id: string): Promise<string | undefined> {
+    let left = ''
+    for (let attempt = 1; attempt <= closeAttemptsMax; attempt++)
+      try {
+        await this.#client.request('pane.close', { pane_id })
+        return undefined
+      } catch (error) {
+        if (!(error instanceof HerdrError)) throw error
+        if (isNotFound(error)) return undefined
+        left = error.message
+      }
+    return left
   }
 }
 
-const withCleanup = (error: Error, left: string | undefined): Error =>
-  left === undefined ? error : new Error(`${error.message}; its pane may be left: ${left}`)
+/** The same error, with what could not be cleaned up. */
+function withCleanup(error: Error, left: string | undefined): Error {
+  if (left !== undefined) error.message += ` Its pane may be left: ${left}`
+  return error
+}
 
 const registry = Symbol.for('drover.herdr.opened')
 

@@ -19,9 +19,9 @@ import {
 import type { Clock, Ids, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound } from './errors.ts'
-import { Launcher } from './launcher.ts'
+import { Launcher, withdrawLaunch } from './launcher.ts'
 import { OwnPane } from './own-pane.ts'
-import { PaneFinder } from './pane-finder.ts'
+import { type Found, PaneFinder } from './pane-finder.ts'
 import { PaneOpener } from './pane-opener.ts'
 import type { PaneInfo } from './records.ts'
 import { PaneWatch } from './watch.ts'
@@ -92,11 +92,8 @@ export class HerdrRunner implements AgentRunner<Launch> {
 
   /** Ends what runs although its start is not known to have succeeded. */
   async #endUntold(generation: string, error: unknown): Promise<void> {
-    const { clock } = this.#ports
-    const isUnknown = error instanceof HerdrError && error.outcome === 'unknown'
-    const deadline = clock.monotonic() + (isUnknown ? markMs : 0)
-    while (!this.#agents.isMarked(generation) && clock.monotonic() < deadline)
-      await new Promise<void>((resolve) => clock.after(markMs / 50, resolve))
+    if (error instanceof HerdrError && error.outcome === 'unknown')
+      await this.#marked(generation, markMs)
     await this.#agents.endMarked(generation)
   }
 
@@ -113,11 +110,13 @@ export class HerdrRunner implements AgentRunner<Launch> {
   /** Before an agent has named its process. */
   async #observePane(place: AgentPlace): Promise<Presence> {
     const { generation } = place.generation.identity
-    const found = await this.#session?.finder.find(place, inventoryMs)
-    if (found !== 'absent') this.#missing.delete(generation)
-    if (typeof found === 'object') return 'live'
-    if (found !== 'absent' || this.#agents.isMarked(generation)) return 'unknown'
-    // A list may lag behind what was just opened.
+    const found = (await this.#session?.finder.find(place, inventoryMs)) ?? 'unseen'
+    const isThere = typeof found === 'object'
+    if (isThere || found === 'unseen' || this.#agents.isMarked(generation)) {
+      this.#missing.delete(generation)
+      return isThere ? 'live' : 'unknown'
+    }
+    // A list may lag behind what was just opened, and a mark comes with the program that the launcher becomes.
     const now = this.#ports.clock.monotonic()
     const since = this.#missing.get(generation) ?? now
     this.#missing.set(generation, since)
@@ -156,25 +155,32 @@ export class HerdrRunner implements AgentRunner<Launch> {
     const isShown = typeof found === 'object'
     if (isShown && reason === 'delivered' && (this.#ports.keepsPanes() || found.focused))
       return { outcome: 'kept' }
-    if (place.placement.process === undefined) return this.#stopPane(place, found)
+    if (place.placement.process === undefined) return this.#stopUnnamed(place, found)
     const ended = await this.#agents.end(place)
     if (ended.outcome !== 'gone' || !isShown) return ended
     const left = await this.#session?.close(found)
     return left === undefined ? ended : { outcome: 'unproven', why: left }
   }
 
-  /** One that has not named its process: all there is to end is what was opened for it. */
-  async #stopPane(
-    { generation, placement }: AgentPlace,
-    found: Awaited<ReturnType<PaneFinder['find']>>,
-  ): Promise<Stopped> {
-    if (placement.pane === undefined)
-      return { outcome: 'unproven', why: 'where its process is was never recorded' }
-    if (found === 'unseen' || found === 'contradictory')
-      return { outcome: 'unproven', why: `herdr does not show its pane ${placement.pane.pane} now` }
-    const left = found === 'absent' ? undefined : await this.#session?.close(found)
+  /**
+   * One that has not named its process: what was opened for it is closed, where it is found; and what bears its mark is
+   * ended, wherever it runs.
+   */
+  async #stopUnnamed({ generation, paths }: AgentPlace, found: Found): Promise<Stopped> {
+    const name = generation.identity.generation
+    const isRun = !withdrawLaunch(paths)
+    const left = typeof found === 'object' ? await this.#session?.close(found) : undefined
     if (left !== undefined) return { outcome: 'unproven', why: left }
-    return this.#agents.endMarked(generation.identity.generation)
+    if (isRun && found !== 'absent') await this.#marked(name, inventoryMs)
+    return this.#agents.endMarked(name)
+  }
+
+  /** Waits a while for the mark of a launch that may have been run just now. */
+  async #marked(generation: string, timeoutMs: number): Promise<void> {
+    const { clock } = this.#ports
+    const deadline = clock.monotonic() + timeoutMs
+    while (!this.#agents.isMarked(generation) && clock.monotonic() < deadline)
+      await new Promise<void>((resolve) => clock.after(inventoryMs / 20, resolve))
   }
 
   pane(place: AgentPlace): PaneView | undefined {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
-import type { Inventory } from './index.ts'
+import type { Inventory } from './inventory.ts'
 import { fact } from './testing/fake-scene.ts'
 import { type RawServer, sends } from './testing/raw-server.ts'
 import { placed, WatchScene } from './testing/watch-scene.ts'
@@ -278,7 +278,8 @@ it('keeps no process alive', async (t) => {
   const scene = await WatchScene.open(t)
   const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href)
   const script = `
-    import { HerdrClient, PaneWatch } from ${module('./index.ts')}
+    import { HerdrClient } from ${module('./client.ts')}
+    import { PaneWatch } from ${module('./watch.ts')}
     import { systemClock } from ${module('../mailbox/index.ts')}
     const client = new HerdrClient(${JSON.stringify(scene.server.socketPath)}, systemClock)
     new PaneWatch(client, systemClock).onChange(() => {})

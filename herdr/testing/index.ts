@@ -1,15 +1,5 @@
-export { type Fault, Faults } from './fake-faults.ts'
-export type { Person } from './fake-person.ts'
-export type {
-  AgentInfo,
-  AgentSession,
-  AgentStatus,
-  PaneInfo,
-  Profile,
-  TabInfo,
-  WorkspaceInfo,
-} from './fake-records.ts'
+export type { Fault } from './fake-faults.ts'
 export { FakeHerdr, type FakeOptions } from './fake-server.ts'
-export { OwnerScene, type SceneOptions } from './owner-scene.ts'
+export { OwnerScene } from './owner-scene.ts'
 export { quickClock } from './quick-clock.ts'
 export { type BenchOptions, RunnerBench, until } from './runner-bench.ts'

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test'
-import { HerdrClient, PaneWatch, type Sight } from '../index.ts'
+import { HerdrClient } from '../client.ts'
+import { PaneWatch, type Sight } from '../watch.ts'
 import { HandClock } from './hand-clock.ts'
 import { answers, RawServer } from './raw-server.ts'
 
