@@ -45,7 +45,7 @@ describe('the documents', () => {
   })
 
   it('name every file of a folder in its README, and no other', () => {
-    for (const folder of ['mailbox', 'actors', 'pi', 'demo', 'test']) {
+    for (const folder of ['mailbox', 'actors', 'herdr', 'pi', 'demo', 'test']) {
       const listed = read(`${folder}/README.md`)
       const files = readdirSync(join(top, folder)).filter((name) => name.endsWith('.ts'))
       const own = files.filter((name) => !/\.test\.ts$|^index\.ts$/.test(name))
