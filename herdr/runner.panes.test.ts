@@ -214,6 +214,16 @@ describe('an agent in a pane', () => {
     await assert.rejects(b.runner.focus(elsewhere), { code: 'pane_not_found' })
   })
 
+  it('of which no record says where it was put is seen and ended by its process, and its pane goes with it', async (t) => {
+    const b = await bench(t)
+    const { placement, ...place } = await b.start()
+    const { pane, ...known } = placement
+    const trace = { ...place, placement: known }
+    assert.equal(await b.runner.observe(trace), 'live')
+    assert.equal((await b.runner.stop(trace, 'closed')).outcome, 'gone')
+    await until(() => b.herdr.panes().every(({ pane_id }) => pane_id !== pane?.pane))
+  })
+
   it('shows its screen, and after it what it said on its error output', async (t) => {
     const b = await bench(t)
     const place = await b.start('console.log("on the screen"); console.error("in the log")')

@@ -98,10 +98,11 @@ export class HerdrRunner implements AgentRunner<Launch> {
   }
 
   async observe(place: AgentPlace): Promise<Presence> {
-    const { process } = place.placement
+    const { process, pane } = place.placement
     if (process === undefined) return this.#observePane(place)
     const presence = presenceIn(this.#ports.processes, process)
-    if (presence !== 'live' || this.#session === undefined) return presence
+    // Whoever put it into a pane may have died before it could say into which.
+    if (presence !== 'live' || pane === undefined || this.#session === undefined) return presence
     const found = await this.#session.finder.find(place, inventoryMs)
     // Its process is proof enough where herdr says nothing; a pane that is not there contradicts it.
     return found === 'unseen' || typeof found === 'object' ? 'live' : 'unknown'
