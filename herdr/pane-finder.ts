@@ -36,8 +36,8 @@ export class PaneFinder {
     if (placed === undefined) return 'absent'
     try {
       const inventory = await this.#watch.panes(maxAgeMs)
+      if (inventory !== this.#latest) this.#forgetAllBut(inventory) // many agents share one inventory
       this.#latest = inventory
-      this.#forgetAllBut(inventory)
       const { pane, isIts } = candidate(place, inventory, this.#proven)
       if (pane === undefined) return 'absent'
       if (isIts && place.placement.process === undefined) return pane
