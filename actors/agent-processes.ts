@@ -17,6 +17,11 @@ export class AgentProcesses {
     this.#clock = clock
   }
 
+  /** Whether a mark that is not found proves anything. */
+  get seesMarks(): boolean {
+    return this.#processes.seesMarks
+  }
+
   /** The agent's process and those below it, with what each runs. */
   of(place: AgentPlace): readonly AgentProcess[] {
     return this.#identities(place).map((process) => {
@@ -36,8 +41,8 @@ export class AgentProcesses {
    */
   async end(place: AgentPlace): Promise<Stopped> {
     const { process } = place.placement
-    if (process === undefined)
-      return { outcome: 'unproven', why: 'where its process is was never recorded' }
+    // Its starter may have died before it could record it.
+    if (process === undefined) return this.endMarked(place.generation.identity.generation)
     if (this.#processes.presence(process) === 'unknown')
       return {
         outcome: 'unproven',

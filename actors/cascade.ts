@@ -116,12 +116,12 @@ export async function endAgent(
   ports: CascadePorts,
   edge: OwnedEdge,
   result: 'delivered' | 'stands' | 'kept',
+  reason: StopReason = 'closed',
 ): Promise<CloseOutcome> {
   const { mailbox, owner } = edge
   const { label, generation, session } = mailbox.generation.identity
   let report = nothingClosed
   try {
-    const reason = result === 'delivered' ? 'delivered' : 'closed'
     const stopped = await endProcess(ports, mailbox, reason)
     if (stopped.outcome === 'unproven') return open(mailbox, stopped.why)
     // What it wrote before it ended counts, and none found is no proof of none where it cannot be read.
@@ -277,13 +277,14 @@ async function endProcess(
   reason: StopReason,
 ): Promise<Stopped> {
   const { placement, generation, paths } = mailbox
-  if (placement === undefined) return { outcome: 'gone', ended: [] } // none was ever started
   if (placement === 'contradictory')
     return {
       outcome: 'unproven',
       why: 'two processes claim to be this agent; end the wrong one by hand',
     }
-  return stop(ports, { generation, paths, placement }, reason)
+  // Its starter may have died after its process was started, and before it could say where.
+  const known = placement ?? { runner: generation.runner }
+  return stop(ports, { generation, paths, placement: known }, reason)
 }
 
 async function stop(

@@ -227,6 +227,24 @@ describe('a managed agent after a reload', () => {
     assert.deepEqual([bench.kinds, bench.host.texts], [['ack', 'result'], ['dig']])
   })
 
+  it('writes nothing more where its end is written already, whatever was said since', async () => {
+    const bench = await AgentBench.of()
+    const agent = await bench.open()
+    assert.ok(agent !== 'leave')
+    await bench.advance(1_000)
+    bench.host.end({ outcome: 'answered', text: 'found it' })
+    await bench.advance(1_000)
+    await bench.world.run(agent.stop())
+    bench.host.begin()
+    bench.host.end({ outcome: 'answered', text: 'something private' })
+    const again = await bench.open()
+    await bench.advance(10_000)
+    assert.ok(again !== 'leave')
+    await bench.world.run(again.replaced())
+    assert.deepEqual(bench.kinds, ['ack', 'result'])
+    assert.equal(bench.host.listeners, 0)
+  })
+
   it('waits for the answer to its question, and starts nothing meanwhile', async () => {
     const bench = await AgentBench.of()
     const agent = await bench.open()

@@ -150,7 +150,8 @@ export class ManagedAgent {
       const file = { protocol, kind: 'ready', identity, build, at: clock.now(), runtime } as const
       if ((await publishReady(fs, ids, paths, file)) === 'exists') return 'leave'
     } else if (!isSameProcess(ready.runtime.process, runtime.process)) return 'leave'
-    else agent.#goOn()
+    else if (agent.#mailbox.assignment.conclusion === undefined) agent.#goOn()
+    else return agent.#rest()
     agent.#begin()
     return agent
   }
@@ -184,6 +185,12 @@ export class ManagedAgent {
     for (const end of this.#ends.splice(0)) end()
     await this.#actor.stop('drop')
     this.#cancelRetry() // what was handled to its end may have set it
+  }
+
+  /** Its end is written; it is only here until its owner has been told. */
+  #rest(): this {
+    this.#leave('over')
+    return this
   }
 
   /** Takes up what an earlier life in this process had accepted: a reload came between. */

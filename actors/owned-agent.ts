@@ -29,7 +29,15 @@ import {
   whyOpen,
 } from './cascade.ts'
 import { attention } from './health.ts'
-import type { AgentPlace, AgentProcess, Capture, PaneView, Presence, Report } from './ports.ts'
+import type {
+  AgentPlace,
+  AgentProcess,
+  Capture,
+  PaneView,
+  Presence,
+  Report,
+  StopReason,
+} from './ports.ts'
 import { lookThrough, presenceOf } from './presence.ts'
 import { type Action, type ActionRefusal, type AgentFacts, mayDo, openQuestion } from './row.ts'
 
@@ -250,7 +258,7 @@ export class OwnedAgent {
       if (refused !== undefined) return refused
     }
     if (!this.#isDelivered) return this.#carryOut(reason)
-    return (await this.#end()) ?? this.#leftToTheNext()
+    return (await this.#end('closed')) ?? this.#leftToTheNext()
   }
 
   #leftToTheNext(): CloseAnswer {
@@ -315,12 +323,13 @@ export class OwnedAgent {
     return { outcome, report: this.#report }
   }
 
-  async #end(): Promise<CloseAnswer | undefined> {
+  /** @param reason what is delivered may be left to its person; what is closed is ended */
+  async #end(reason: StopReason = 'delivered'): Promise<CloseAnswer | undefined> {
     const { runners, signal } = this.#ports
     if (runners.get(this.#mailbox.generation.runner)?.agentsLeave !== false)
       await waitForExit(this.#ports, this.#mailbox)
     if (signal.aborted) return undefined // whoever opens this session next finds it told, and ends it
-    const done = await endAgent(this.#ports, this.#edge(), 'delivered')
+    const done = await endAgent(this.#ports, this.#edge(), 'delivered', reason)
     this.#note(done)
     await this.#refreshPresence()
     return { outcome: done.outcome, report: this.#report }

@@ -60,6 +60,8 @@ export interface StartOrder<Launch> {
   readonly generation: GenerationFile
   readonly paths: GenerationPaths
   readonly launch: Launch
+  /** Aborted when the start is not wanted any more, or its time is up. */
+  readonly signal?: AbortSignal
 }
 
 /** A pane as it is now: a person may have moved it since the agent was put there. */
@@ -102,6 +104,7 @@ export interface AgentRunner<Launch = unknown> {
   /**
    * Starts the agent's process and says where it is. What was started but cannot be identified is ended again.
    *
+   * @throws LeftBehind - nothing runs, but something of it may be left
    * @throws Error - nothing runs; the message says why
    */
   start(order: StartOrder<Launch>): Promise<Placement>

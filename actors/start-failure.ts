@@ -34,3 +34,15 @@ export function undoAll(...steps: readonly (() => void)[]): string | undefined {
   })
   return causes.length === 0 ? undefined : causes.join('; ')
 }
+
+/** A start that failed in its runner and may have left something that a person should look at. */
+export class LeftBehind extends Error {
+  override readonly name = 'LeftBehind'
+  /** What may be left, and why, in a sentence. */
+  readonly left: string
+
+  constructor(message: string, left: string, cause: unknown) {
+    super(message, { cause })
+    this.left = left
+  }
+}

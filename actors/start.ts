@@ -1,5 +1,6 @@
 import {
   type GenerationFile,
+  type GenerationPaths,
   generationExists,
   generationPaths,
   limits,
@@ -7,7 +8,7 @@ import {
   type TaskRecord,
 } from '../mailbox/index.ts'
 import type { AgentFacts } from './row.ts'
-import { failure } from './start-failure.ts'
+import { failure, LeftBehind } from './start-failure.ts'
 import type {
   Delegated,
   DelegateOrder,
@@ -45,7 +46,7 @@ export async function startAgent<Launch>(
     if (doubt !== undefined) throw doubt
     stage = 'launch'
     throwIfAborted(signal)
-    placement = await order.runner.start({ generation, paths, launch: order.launch })
+    placement = await launched(ports, order, { generation, paths, deadline, signal })
     stage = 'placement'
     await actor.placed(placement)
     stage = 'acceptance'
@@ -68,6 +69,40 @@ export async function startAgent<Launch>(
 function delegated(facts: AgentFacts, task: TaskRecord, placement: Placement): Delegated {
   const { generation, ready } = facts
   return { generation, request: task.id, placement, ...(ready && { ready }) }
+}
+
+/** The runner is told when it is to give up; what it has opened then it takes back itself. */
+async function launched<Launch>(
+  { clock }: StartPorts,
+  { runner, launch, timeoutMs }: DelegateOrder<Launch>,
+  {
+    deadline,
+    signal,
+    ...of
+  }: {
+    readonly generation: GenerationFile
+    readonly paths: GenerationPaths
+    readonly deadline: number
+    readonly signal: AbortSignal
+  },
+): Promise<Placement> {
+  const limit = new AbortController()
+  const cancel = clock.after(deadline - clock.monotonic(), () =>
+    limit.abort(new Error(`it could not be started within ${timeoutMs} ms`)),
+  )
+  const given = new AbortController()
+  const giveUp = () => given.abort(new Error('the start was aborted'))
+  signal.addEventListener('abort', giveUp)
+  try {
+    return await runner.start({
+      ...of,
+      launch,
+      signal: AbortSignal.any([limit.signal, given.signal]),
+    })
+  } finally {
+    cancel()
+    signal.removeEventListener('abort', giveUp)
+  }
 }
 
 const isAccepted = ({ assignment }: AgentFacts): boolean =>
@@ -118,19 +153,24 @@ async function withdraw<Launch>(
       return delegated(facts, task, facts.assignment.placement ?? { runner: runner.name })
   }
   const isClean = outcome === 'settled'
+  const left = cause instanceof LeftBehind ? cause : undefined
+  const cleanupCause = why ?? left?.left
   throw failure(
     isClean ? 'pane_not_ready' : 'rollback_failure',
     stage,
     `The agent ${identity.label} did not start: ${cause.message.replace(/\.$/, '')}.${said ? ` It said:\n${said}` : ''}`,
     {
-      nextAction: isClean
-        ? 'Nothing of it is left. Mend the cause, or give a longer timeoutMs, then delegate again.'
-        : `List agents; ${identity.label} is still there. Close it, then delegate again.`,
+      nextAction:
+        left !== undefined
+          ? `${left.left} See to that, then delegate again.`
+          : isClean
+            ? 'Nothing of it is left. Mend the cause, or give a longer timeoutMs, then delegate again.'
+            : `List agents; ${identity.label} is still there. Close it, then delegate again.`,
       agent: identity.label,
       generation: identity.generation,
       primaryCause: cause.message,
-      rollbackOccurred: isClean,
-      ...(why !== undefined && { cleanupCause: why }),
+      rollbackOccurred: isClean && left === undefined,
+      ...(cleanupCause !== undefined && { cleanupCause }),
       cause,
     },
   )

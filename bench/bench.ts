@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { measureActors } from './actors.ts'
 import { measureAdmission } from './admission.ts'
 import { measureFootprint } from './footprint.ts'
+import { measureHerdr } from './herdr.ts'
 import { describeMachine, load } from './machine.ts'
 import type { Family } from './measure.ts'
 import { measureReplay } from './replay.ts'
@@ -39,6 +40,7 @@ const families: Readonly<Record<string, () => Promise<Family>>> = {
   replay: () => measureReplay(workspace, effort),
   actors: () => measureActors(effort),
   footprint: () => measureFootprint(workspace, effort),
+  herdr: () => measureHerdr(workspace, effort),
 }
 
 try {

@@ -12,13 +12,25 @@ export interface Figure {
   readonly name: string
   /** The median over the rounds. */
   readonly value: number
-  readonly unit: 'records/s' | 'messages/s' | 'us' | 'ms' | 'MB'
+  readonly unit: Unit
   readonly latency?: Latency
   /** To the floor of its family; absent for what is itself a floor. */
   readonly ratio?: Ratio
   /** Of the ratio, or of the value where there is none. */
   readonly goal?: Goal
 }
+
+type Unit =
+  | 'records/s'
+  | 'messages/s'
+  | 'requests/s'
+  | 'requests'
+  | 'connections'
+  | 'left'
+  | 'us'
+  | 'ms'
+  | 'ms/s'
+  | 'MB'
 
 export interface Latency {
   readonly p50Us: number

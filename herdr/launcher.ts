@@ -1,4 +1,4 @@
-import { existsSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import type { LaunchCommand } from '../actors/index.ts'
 import type { GenerationPaths } from '../mailbox/index.ts'
 
@@ -24,6 +24,7 @@ export class Launcher {
     this.path = scriptPath(paths)
     for (const { path, text } of command.files)
       writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+    closeSync(openSync(paths.errorLog, 'a', 0o600)) // or the mask of the server would make it readable for others
     writeFileSync(this.path, script(paths, command), { mode: 0o600, flag: 'wx' })
   }
 
@@ -79,17 +80,24 @@ function script(paths: GenerationPaths, { command, args, cwd, env }: LaunchComma
     ...['exec', '/usr/bin/env', '-i'],
     ...ofThePane.map((name) => `\${${name}+"${name}=$${name}"}`),
     ...own,
+    // By way of a shell: env takes a command with an = in it for one more variable.
+    ...['/bin/sh', '-c', `'exec "$@"'`, 'sh'],
     ...[command, ...args].map(quoted),
   ]
   return [
     'rm -- "$0" || exit 1', // who removes it decides: this run, or who takes the launch back
     "[ -t 1 ] && printf '\\033[H\\033[2J\\033[3J'", // what was typed is of no interest to the person
+    drain,
     `exec 2>>${quoted(paths.errorLog)}`,
     `cd -- ${quoted(cwd)} || exit 1`,
     words.join(' \\\n  '),
     '',
   ].join('\n')
 }
+
+/** A line that was typed again while the shell was busy waits in the terminal, and would be typed into the agent. */
+const drain =
+  '[ -t 0 ] && was=$(stty -g) && { stty -icanon -echo min 0 time 1; cat >/dev/null; stty "$was"; }'
 
 /** A text as one word of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

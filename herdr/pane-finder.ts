@@ -34,10 +34,11 @@ export class PaneFinder {
   async find(place: AgentPlace, maxAgeMs: number): Promise<Found> {
     const { pane: placed } = place.placement
     if (placed === undefined) return 'absent'
+    if (placed.server !== this.#client.socketPath) return 'unseen' // another herdr has it
     try {
       const inventory = await this.#watch.panes(maxAgeMs)
+      if (inventory !== this.#latest) this.#forgetAllBut(inventory) // many agents share one inventory
       this.#latest = inventory
-      this.#forgetAllBut(inventory)
       const { pane, isIts } = candidate(place, inventory, this.#proven)
       if (pane === undefined) return 'absent'
       if (isIts && place.placement.process === undefined) return pane
@@ -51,7 +52,8 @@ export class PaneFinder {
   /** The pane of an agent in the latest inventory. */
   seen(place: AgentPlace): PaneView | undefined {
     const inventory = this.#latest
-    if (inventory === undefined || place.placement.pane === undefined) return undefined
+    const placed = place.placement.pane
+    if (inventory === undefined || placed?.server !== this.#client.socketPath) return undefined
     const { pane } = candidate(place, inventory, this.#proven)
     if (pane === undefined) return undefined
     const tab = inventory.tabs.find(({ tab_id }) => tab_id === pane.tab_id)
@@ -60,6 +62,7 @@ export class PaneFinder {
       tab: pane.tab_id,
       pane: pane.pane_id,
       terminal: pane.terminal_id,
+      server: placed.server,
       ...(tab && { tabLabel: tab.label }),
     }
   }

@@ -1,5 +1,6 @@
 import PQueue from 'p-queue'
-import type { Clock, Identity, Ids, Processes } from '../mailbox/index.ts'
+import { LeftBehind } from '../actors/index.ts'
+import type { Clock, Identity, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound, isUnsupported } from './errors.ts'
 import type { Launcher } from './launcher.ts'
@@ -12,6 +13,9 @@ interface OpenedPane {
   readonly pane: PaneInfo
   readonly isShell: boolean
 }
+
+/** What a pane is opened for. */
+type Named = Pick<Identity, 'label' | 'generation'>
 
 /** In the environment of a shell that was opened for an agent: whose it is can be told by that. */
 const markVariable = 'DROVER_PANE'
@@ -37,7 +41,6 @@ export class PaneOpener {
   readonly #client: HerdrClient
   readonly #watch: PaneWatch
   readonly #clock: Clock
-  readonly #ids: Ids
   readonly #processes: Processes
   readonly #oneByOne: PQueue = new PQueue({ concurrency: 1 })
   readonly #opened: Opened
@@ -47,12 +50,11 @@ export class PaneOpener {
   constructor(
     client: HerdrClient,
     watch: PaneWatch,
-    { clock, ids, processes }: { clock: Clock; ids: Ids; processes: Processes },
+    { clock, processes }: { clock: Clock; processes: Processes },
   ) {
     this.#client = client
     this.#watch = watch
     this.#clock = clock
-    this.#ids = ids
     this.#processes = processes
     this.#opened = openedIn(client.socketPath)
   }
@@ -63,34 +65,36 @@ export class PaneOpener {
    */
   async open(
     launcher: Launcher,
-    { label }: Identity,
+    { label, generation }: Identity,
     { own, placement }: { readonly own: PaneInfo; readonly placement: 'tab' | 'split' },
+    signal?: AbortSignal,
   ): Promise<PaneInfo> {
     // Two at once would choose the same place.
     const opened = await this.#oneByOne.add(async () => {
+      signal?.throwIfAborted()
       const { panes } = await this.#watch.panes(0)
       const spot = chooseSpot({ ...{ own, placement, panes }, ...this.#opened })
-      const pane = await this.#openAt(spot, launcher, label)
+      const pane = await this.#openAt(spot, launcher, { label, generation })
       this.#opened.terminals.add(pane.pane.terminal_id)
       this.#watch.doubt()
       return pane
     })
     try {
-      if (opened.isShell) await runTyped(this.#client, this.#clock, opened.pane, launcher)
+      if (opened.isShell) await runTyped(this.#client, this.#clock, opened.pane, launcher, signal)
     } catch (error) {
-      throw withCleanup(error as Error, await this.#takeBack(opened.pane.pane_id))
+      throw withCleanup(error, await this.#takeBack(opened.pane.pane_id))
     }
     void this.#dress(opened.pane, label)
     return opened.pane
   }
 
-  async #openAt(spot: Spot, launcher: Launcher, label: string): Promise<OpenedPane> {
+  async #openAt(spot: Spot, launcher: Launcher, { label, generation }: Named): Promise<OpenedPane> {
     const { workspace, at } = spot
     if (at === 'new-tab' && this.#can.runCommands) {
       const pane = await this.#openCommand(workspace, launcher, label)
       if (pane !== undefined) return { pane, isShell: false }
     }
-    const pane = await this.#openShell(spot)
+    const pane = await this.#openShell(spot, generation)
     if (at === 'new-tab') this.#opened.tabs.push(pane.tab_id)
     return { pane, isShell: true }
   }
@@ -116,9 +120,8 @@ export class PaneOpener {
   }
 
   /** A shell of which it can be told afterwards that it is ours, should herdr not answer. */
-  async #openShell(spot: Spot): Promise<PaneInfo> {
-    const value = this.#ids.next()
-    const env = this.#can.setEnvironment ? { env: { [markVariable]: value } } : {}
+  async #openShell(spot: Spot, generation: string): Promise<PaneInfo> {
+    const env = this.#can.setEnvironment ? { env: { [markVariable]: generation } } : {}
     try {
       if (spot.at === 'new-tab') {
         const { workspace: workspace_id } = spot
@@ -131,18 +134,18 @@ export class PaneOpener {
     } catch (error) {
       if (this.#can.setEnvironment && isUnsupported(error)) {
         this.#can.setEnvironment = false
-        return this.#openShell(spot)
+        return this.#openShell(spot, generation)
       }
-      if (error instanceof HerdrError && error.outcome === 'unknown') await this.#endMarked(value)
+      if (error instanceof HerdrError && error.outcome === 'unknown')
+        await this.#endUntold(generation)
       throw error
     }
   }
 
   /** Ends a shell that herdr opened, or opens yet, without telling us; its pane goes with it. */
-  async #endMarked(value: string): Promise<void> {
+  async #endUntold(generation: string): Promise<void> {
     for (let look = 1; look <= untoldLooksMax; look++) {
-      for (const shell of this.#processes.marked({ variable: markVariable, value }))
-        this.#processes.signal(shell, 'SIGKILL') // an interactive shell ignores what asks it to end
+      endShells(this.#processes, generation)
       await new Promise<void>((resolve) => this.#clock.after(untoldLookMs, resolve))
     }
   }
@@ -151,8 +154,9 @@ export class PaneOpener {
     try {
       return (await this.#client.request('pane.get', { pane_id })).pane
     } catch (error) {
-      if (isNotFound(error)) throw new Error('its process ended at once')
-      throw withCleanup(error as Error, await this.#takeBack(pane_id))
+      // It has ended, or is not listed yet.
+      const left = await this.#takeBack(pane_id)
+      throw withCleanup(isNotFound(error) ? new Error('its process ended at once') : error, left)
     }
   }
 
@@ -183,10 +187,13 @@ export class PaneOpener {
   }
 }
 
-/** The same error, with what could not be cleaned up. */
-function withCleanup(error: Error, left: string | undefined): Error {
-  if (left !== undefined) error.message += ` Its pane may be left: ${left}`
-  return error
+const withCleanup = (error: unknown, left: string | undefined): unknown =>
+  left === undefined ? error : new LeftBehind((error as Error).message, left, error)
+
+/** Ends shells that were opened for an agent and never became it. */
+export function endShells(processes: Processes, generation: string): void {
+  for (const shell of processes.marked({ variable: markVariable, value: generation }))
+    processes.signal(shell, 'SIGKILL') // an interactive shell ignores what asks it to end
 }
 
 const registry = Symbol.for('drover.herdr.opened')

@@ -6,6 +6,8 @@ import { HerdrError } from './errors.ts'
 const source = 'drover'
 /** As herdr calls the host. */
 const agent = 'pi'
+/** What is shown. */
+const state = 'blocked'
 /** A report may be dropped and is answered with ok all the same: it is looked at, and sent again so often. */
 const attemptsMax = 3
 /** Between two attempts, ms. */
@@ -20,7 +22,6 @@ export class PaneStatus {
   readonly #clock: Clock
   readonly #pane: string
   #wanted: string | undefined
-  #isShown = false
   #isWorking = false
 
   constructor(client: HerdrClient, clock: Clock, pane: string) {
@@ -37,37 +38,31 @@ export class PaneStatus {
 
   async #work(): Promise<void> {
     this.#isWorking = true
-    try {
-      for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-        const wanted = this.#wanted
-        const isDone = await this.#tell(wanted)
-        if (this.#wanted !== wanted) attempt = 0
-        else if (isDone) return
-        else await new Promise<void>((resolve) => this.#clock.background(retryMs, resolve))
-      }
-    } catch (error) {
-      if (!(error instanceof HerdrError)) throw error
-    } finally {
-      this.#isWorking = false
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      const wanted = this.#wanted
+      const isShown = await this.#tell(wanted).catch((error: unknown) => {
+        if (error instanceof HerdrError) return false
+        throw error
+      })
+      if (this.#wanted !== wanted) attempt = 0
+      else if (isShown) break
+      else await new Promise<void>((resolve) => this.#clock.background(retryMs, resolve))
+      if (this.#wanted !== wanted) attempt = 0
     }
+    this.#isWorking = false
   }
 
+  /** @returns whether that is what herdr shows, or what its own integration is to say */
   async #tell(message: string | undefined): Promise<boolean> {
-    if (message === undefined && !this.#isShown) return true
     // The id in the environment is that of the start of this process; a moved pane has another one.
     const { pane_id } = (await this.#client.request('pane.get', { pane_id: this.#pane })).pane
     const before = await this.#agentIn(pane_id)
     if (before?.agent_session?.source === `herdr:${agent}`) return true
-    const seq = this.#clock.now() * 1_000
-    if (message === undefined) {
-      await this.#client.request('pane.release_agent', { pane_id, source, agent, seq })
-      this.#isShown = false
-      return true
-    }
-    const state = 'blocked'
-    await this.#client.request('pane.report_agent', { pane_id, source, agent, state, message, seq })
-    this.#isShown = true
-    return (await this.#agentIn(pane_id))?.agent_status === state
+    if ((before?.agent_status === state) === (message !== undefined)) return true
+    const reporter = { pane_id, source, agent, seq: this.#clock.now() * 1_000 }
+    if (message === undefined) await this.#client.request('pane.release_agent', reporter)
+    else await this.#client.request('pane.report_agent', { ...reporter, state, message })
+    return ((await this.#agentIn(pane_id))?.agent_status === state) === (message !== undefined)
   }
 
   async #agentIn(target: string) {

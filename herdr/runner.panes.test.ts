@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { generationVariable } from '../actors/index.ts'
-import { systemProcesses } from '../mailbox/index.ts'
+import { type Processes, systemProcesses } from '../mailbox/index.ts'
 import { type BenchOptions, RunnerBench, until } from './testing/index.ts'
 
 async function bench(t: TestContext, options?: BenchOptions): Promise<RunnerBench> {
@@ -208,7 +208,13 @@ describe('an agent in a pane', () => {
   it('is unknown where its process lives and no pane is listed for it', async (t) => {
     const b = await bench(t)
     const place = await b.start()
-    const pane = { workspace: 'w1', tab: 'w1:t9', pane: 'w1:p99', terminal: 'term_0' }
+    const pane = {
+      workspace: 'w1',
+      tab: 'w1:t9',
+      pane: 'w1:p99',
+      terminal: 'term_0',
+      server: b.herdr.socketPath,
+    }
     const elsewhere = { ...place, placement: { ...place.placement, pane } }
     assert.equal(await b.runner.observe(elsewhere), 'unknown')
     await assert.rejects(b.runner.focus(elsewhere), { code: 'pane_not_found' })
@@ -264,6 +270,53 @@ describe('the end of a delivered agent', () => {
       assert.equal((await b.runner.stop(place, 'closed')).outcome, 'gone')
       assert.equal(b.herdr.panes().length, 1)
     })
+})
+
+describe('the end of an agent herdr says nothing of', () => {
+  it('waits where its person may be in its pane, and keeps what is to be kept in any case', async (t) => {
+    const b = await bench(t)
+    const place = await b.start()
+    b.herdr.faults.on('session.snapshot', { kind: 'drop' }, 2)
+    assert.equal((await b.runner.stop(place, 'delivered')).outcome, 'unproven')
+    assert.equal(await b.runner.observe(place), 'live')
+    b.keepsPanes = true
+    b.herdr.faults.on('session.snapshot', { kind: 'drop' }, 2)
+    assert.equal((await b.runner.stop(place, 'delivered')).outcome, 'kept')
+    b.herdr.faults.clear()
+    b.keepsPanes = false
+    assert.equal((await b.runner.stop(place, 'delivered')).outcome, 'gone')
+  })
+
+  it('is found by its process from another herdr, which has panes of the same names', async (t) => {
+    const [here, elsewhere] = [await bench(t), await bench(t)]
+    const place = await here.start()
+    await elsewhere.start()
+    assert.equal(await elsewhere.runner.observe(place), 'live')
+    assert.equal((await elsewhere.runner.stop(place, 'closed')).outcome, 'gone')
+    assert.equal(elsewhere.herdr.panes().length, 2)
+  })
+
+  for (const [what, options] of wherever)
+    it(`whose starter died before it could say where it was is found by its mark (${what})`, async (t) => {
+      const b = await bench(t, options)
+      const { generation, paths, placement } = await b.start()
+      const trace = { generation, paths, placement: { runner: placement.runner } }
+      assert.equal((await b.runner.stop(trace, 'closed')).outcome, 'gone')
+      await until(() => b.herdr.panes().length === 1)
+    })
+
+  it('and that was never begun leaves no shell that was opened for it', async (t) => {
+    const b = await bench(t, { shell: '/bin/cat' })
+    const order = b.order('', { placement: 'split' })
+    const limit = new AbortController()
+    const started = b.runner.start({ ...order, signal: limit.signal }).catch(() => {})
+    await until(() => b.herdr.panes().length === 2)
+    const trace = { ...order, placement: { runner: 'herdr' } }
+    assert.equal((await b.runner.stop(trace, 'closed')).outcome, 'gone')
+    await until(() => b.herdr.panes().length === 1)
+    limit.abort()
+    await started
+  })
 })
 
 describe('a start in bad surroundings', () => {
@@ -326,6 +379,41 @@ describe('a start in bad surroundings', () => {
     assert.equal(b.herdr.panes().length, 2)
   })
 
+  it('does not type into the agent what it typed again for a shell that was only busy', async (t) => {
+    const b = await bench(t, { withoutLayout: true, shell: '/bin/bash' })
+    writeFileSync(
+      join(b.directory, '.bashrc'),
+      'end=$((SECONDS + 6)); while [ $SECONDS -lt $end ]; do :; done\n',
+    )
+    const place = await b.start(
+      'process.stdin.on("data", (bytes) => require("fs").appendFileSync("heard", bytes))',
+    )
+    assert.ok(b.asked('pane.send_input').length > 1)
+    await b.herdr.person.type(place.placement.pane?.pane ?? '', 'mine\r')
+    const heard = join(place.paths.activity, 'heard')
+    await until(() => existsSync(heard))
+    assert.equal(readFileSync(heard, 'utf8'), 'mine\n')
+  })
+
+  it('is given up when it is not wanted any more, and takes its pane back', async (t) => {
+    const b = await bench(t, { withoutLayout: true, shell: '/bin/cat' })
+    const limit = new AbortController()
+    const started = b.runner.start({ ...b.order(), signal: limit.signal })
+    started.catch(() => {})
+    await until(() => b.herdr.panes().length === 2)
+    limit.abort(new Error('no more'))
+    await assert.rejects(started, /no more/)
+    await nothingIsLeft(b)
+  })
+
+  it('runs a program with an = in its path, and keeps its error output from others', async (t) => {
+    const b = await bench(t)
+    const command = join(b.directory, 'a=b')
+    symlinkSync(process.execPath, command)
+    const { paths } = await b.start('', { command })
+    assert.equal(statSync(paths.errorLog).mode & 0o777, 0o600)
+  })
+
   it('works where a terminal cuts what is longer than 1024 bytes', async (t) => {
     const b = await bench(t, { withoutLayout: true })
     b.herdr.faults.inputBytesMax = 1_024
@@ -354,5 +442,43 @@ describe('a start in bad surroundings', () => {
     b.herdr.faults.on('pane.send_input', { kind: 'error', code: 'pane_not_found' })
     await assert.rejects(b.runner.start(b.order()), { code: 'pane_not_found' })
     await nothingIsLeft(b)
+  })
+})
+
+describe('what it costs', () => {
+  it('is nothing before there is an agent, and one stream from then on', async (t) => {
+    const b = await bench(t)
+    const ends = [b.runner.onChange(() => {}), b.runner.onChange(() => {})]
+    await b.client.request('session.snapshot', {})
+    assert.deepEqual(
+      b.herdr.requests.map(({ method }) => method),
+      ['ping', 'session.snapshot'],
+    )
+    ends[0]?.()
+    await b.start()
+    await until(() => b.asked('events.subscribe').length > 0)
+    assert.equal(b.asked('events.subscribe').length, 1)
+    ends[1]?.()
+    await until(() => b.herdr.connections === 0)
+  })
+
+  it('is one look at all processes in a turn of the event loop, however many agents end at once', async (t) => {
+    let turn = 0
+    const firstLooks = new Map<string, number>()
+    const real = systemProcesses()
+    const marked: Processes['marked'] = (mark) => {
+      if (!firstLooks.has(mark.value)) firstLooks.set(mark.value, turn)
+      return real.marked(mark)
+    }
+    const b = await bench(t, { processes: { ...real, marked } })
+    const places = await Promise.all([b.start(), b.start(), b.start(), b.start()])
+    firstLooks.clear()
+    let timer = setImmediate(function next() {
+      turn++
+      timer = setImmediate(next)
+    })
+    await Promise.all(places.map((place) => b.runner.stop(place, 'closed')))
+    clearImmediate(timer)
+    assert.equal(new Set(firstLooks.values()).size, places.length)
   })
 })

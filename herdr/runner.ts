@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import PQueue from 'p-queue'
 import {
   type AgentPlace,
   type AgentProcess,
@@ -16,21 +17,19 @@ import {
   type StopReason,
   shownAndSaid,
 } from '../actors/index.ts'
-import type { Clock, Ids, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
+import type { Clock, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
-import { HerdrError, isNotFound } from './errors.ts'
+import { HerdrError } from './errors.ts'
+import { HerdrSession } from './herdr-session.ts'
 import { Launcher, withdrawLaunch } from './launcher.ts'
-import { OwnPane } from './own-pane.ts'
-import { type Found, PaneFinder } from './pane-finder.ts'
-import { PaneOpener } from './pane-opener.ts'
+import type { Found } from './pane-finder.ts'
+import { endShells } from './pane-opener.ts'
 import type { PaneInfo } from './records.ts'
-import { PaneWatch } from './watch.ts'
 
 export interface HerdrRunnerPorts {
   readonly fs: MailboxFs
   readonly processes: Processes
   readonly clock: Clock
-  readonly ids: Ids
   /** Absent outside herdr: agents of an earlier life are still seen by their processes. */
   readonly herdr?: { readonly client: HerdrClient; readonly pane: string }
   /** Whether a pane stays for the person once its agent's result is delivered. */
@@ -39,8 +38,6 @@ export interface HerdrRunnerPorts {
 
 /** How old an inventory may be by which an agent is seen, ms; what acts on one takes a new one. */
 const inventoryMs = 1_000
-/** herdr ends the processes of a pane one after another before it answers, ms. */
-const closeMs = 10_000
 /** Between the launcher and the program it becomes, ms. */
 const markMs = 5_000
 
@@ -58,6 +55,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   readonly #session: HerdrSession | undefined
   /** When an agent that has not named itself was first found without a pane, by generation. */
   readonly #missing = new Map<string, number>()
+  readonly #ends: PQueue = new PQueue({ concurrency: 1 })
 
   constructor(ports: HerdrRunnerPorts) {
     const { processes, clock, herdr } = ports
@@ -71,8 +69,10 @@ export class HerdrRunner implements AgentRunner<Launch> {
     return this.#inside().own.find()
   }
 
-  async start({ generation, paths, launch }: StartOrder<Launch>): Promise<Placement> {
-    const { own, opener } = this.#inside()
+  async start({ generation, paths, launch, signal }: StartOrder<Launch>): Promise<Placement> {
+    const session = this.#inside()
+    const { own, opener } = session
+    session.use()
     const command = launch(generation, paths, 'terminal')
     // herdr itself would silently take the home directory instead.
     if (!statSync(command.cwd, { throwIfNoEntry: false })?.isDirectory())
@@ -80,9 +80,10 @@ export class HerdrRunner implements AgentRunner<Launch> {
     const surroundings = { own: await own.find(), placement: command.placement }
     const launcher = new Launcher(paths, command)
     try {
-      const pane = await opener.open(launcher, generation.identity, surroundings)
+      const pane = await opener.open(launcher, generation.identity, surroundings, signal)
       const { workspace_id: workspace, tab_id: tab, pane_id, terminal_id: terminal } = pane
-      return { runner: this.name, pane: { workspace, tab, pane: pane_id, terminal } }
+      const server = this.#inside().client.socketPath
+      return { runner: this.name, pane: { workspace, tab, pane: pane_id, terminal, server } }
     } catch (error) {
       // herdr may have done what it did not answer to, or do it yet.
       if (!launcher.withdraw()) await this.#endUntold(generation.identity.generation, error)
@@ -90,10 +91,10 @@ export class HerdrRunner implements AgentRunner<Launch> {
     }
   }
 
-  /** Ends what runs although its start is not known to have succeeded. */
+  /** Ends what was run although its start is not known to have succeeded. */
   async #endUntold(generation: string, error: unknown): Promise<void> {
-    if (error instanceof HerdrError && error.outcome === 'unknown')
-      await this.#marked(generation, markMs)
+    const isUnknown = error instanceof HerdrError && error.outcome === 'unknown'
+    await this.#marked(generation, isUnknown ? markMs : inventoryMs)
     await this.#agents.endMarked(generation)
   }
 
@@ -103,7 +104,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
     const presence = presenceIn(this.#ports.processes, process)
     // Whoever put it into a pane may have died before it could say into which.
     if (presence !== 'live' || pane === undefined || this.#session === undefined) return presence
-    const found = await this.#session.finder.find(place, inventoryMs)
+    const found = await this.#session.find(place, inventoryMs)
     // Its process is proof enough where herdr says nothing; a pane that is not there contradicts it.
     return found === 'unseen' || typeof found === 'object' ? 'live' : 'unknown'
   }
@@ -111,9 +112,10 @@ export class HerdrRunner implements AgentRunner<Launch> {
   /** Before an agent has named its process. */
   async #observePane(place: AgentPlace): Promise<Presence> {
     const { generation } = place.generation.identity
-    const found = (await this.#session?.finder.find(place, inventoryMs)) ?? 'unseen'
+    const found = (await this.#session?.find(place, inventoryMs)) ?? 'unseen'
     const isThere = typeof found === 'object'
-    if (isThere || found === 'unseen' || this.#agents.isMarked(generation)) {
+    const isProof = found === 'absent' || (found === 'contradictory' && this.#agents.seesMarks)
+    if (!isProof || this.#agents.isMarked(generation)) {
       this.#missing.delete(generation)
       return isThere ? 'live' : 'unknown'
     }
@@ -127,7 +129,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   /** Its screen, and what it said on its error output; of one without a pane, what it noted of its own work. */
   async capture(place: AgentTrace): Promise<Capture> {
     const { placement, paths } = place
-    const found = placement && (await this.#session?.finder.find({ ...place, placement }, 0))
+    const found = placement && (await this.#session?.find({ ...place, placement }, 0))
     const screen = typeof found === 'object' ? await this.#session?.screen(found) : undefined
     return screen === undefined ? notedAndSaid(this.#ports.fs, paths) : shownAndSaid(screen, paths)
   }
@@ -138,8 +140,8 @@ export class HerdrRunner implements AgentRunner<Launch> {
 
   /** @throws HerdrError - its pane is not proven to be its pane, or herdr says no */
   async focus(place: AgentPlace): Promise<'focused'> {
-    const { client, finder } = this.#inside()
-    const found = await finder.find(place, 0)
+    const session = this.#inside()
+    const found = await session.find(place, 0)
     if (typeof found !== 'object')
       throw new HerdrError({
         code: 'pane_not_found',
@@ -147,33 +149,51 @@ export class HerdrRunner implements AgentRunner<Launch> {
         outcome: 'refused',
         message: 'Its pane cannot be found now. List agents again.',
       })
-    await client.request('pane.focus', { pane_id: found.pane_id })
+    await session.client.request('pane.focus', { pane_id: found.pane_id })
     return 'focused'
   }
 
   async stop(place: AgentPlace, reason: StopReason): Promise<Stopped> {
-    const found = (await this.#session?.finder.find(place, 0)) ?? 'unseen'
-    const isShown = typeof found === 'object'
-    if (isShown && reason === 'delivered' && (this.#ports.keepsPanes() || found.focused))
-      return { outcome: 'kept' }
+    const found = (await this.#session?.find(place, 0)) ?? 'unseen'
+    const kept = reason === 'delivered' ? this.#mayKeep(place, found) : undefined
+    if (kept !== undefined) return kept
+    // Many wait for the same inventory, and each reads the whole process table: one in a turn of the event loop.
+    await this.#ends.add(() => this.#ports.clock.yield())
     if (place.placement.process === undefined) return this.#stopUnnamed(place, found)
     const ended = await this.#agents.end(place)
-    if (ended.outcome !== 'gone' || !isShown) return ended
-    const left = await this.#session?.close(found)
+    if (ended.outcome !== 'gone' || typeof found !== 'object') return ended
+    const left = await this.#session?.closePane(found)
     return left === undefined ? ended : { outcome: 'unproven', why: left }
+  }
+
+  /** Whether a person has what was delivered; undefined where it is to be ended. */
+  #mayKeep({ placement }: AgentPlace, found: Found): Stopped | undefined {
+    if (presenceIn(this.#ports.processes, placement.process) !== 'live') return undefined
+    if (this.#ports.keepsPanes() || (typeof found === 'object' && found.focused))
+      return { outcome: 'kept' }
+    if (found !== 'unseen' || this.#session === undefined) return undefined
+    return {
+      outcome: 'unproven',
+      why: 'herdr does not answer, so it cannot be seen whether a person is in its pane',
+    }
   }
 
   /**
    * One that has not named its process: what was opened for it is closed, where it is found; and what bears its mark is
    * ended, wherever it runs.
    */
-  async #stopUnnamed({ generation, paths }: AgentPlace, found: Found): Promise<Stopped> {
+  async #stopUnnamed({ generation, paths, placement }: AgentPlace, found: Found): Promise<Stopped> {
     const name = generation.identity.generation
     const isRun = !withdrawLaunch(paths)
-    const left = typeof found === 'object' ? await this.#session?.close(found) : undefined
+    const left = typeof found === 'object' ? await this.#session?.closePane(found) : undefined
     if (left !== undefined) return { outcome: 'unproven', why: left }
-    if (isRun && found !== 'absent') await this.#marked(name, inventoryMs)
-    return this.#agents.endMarked(name)
+    endShells(this.#ports.processes, name)
+    if (isRun && (found !== 'absent' || placement.pane === undefined))
+      await this.#marked(name, inventoryMs)
+    const ended = await this.#agents.endMarked(name)
+    if (ended.outcome !== 'gone' || ended.ended.length > 0 || !isRun) return ended
+    if (found !== 'unseen' || this.#agents.seesMarks) return ended
+    return { outcome: 'unproven', why: 'herdr does not answer, and its process cannot be found' }
   }
 
   /** Waits a while for the mark of a launch that may have been run just now. */
@@ -189,63 +209,16 @@ export class HerdrRunner implements AgentRunner<Launch> {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#session?.watch.onChange(listener) ?? (() => {})
+    return this.#session?.onChange(listener) ?? (() => {})
   }
 
   /** Lets go of the server. Agents and their panes stay. */
   close(): void {
-    this.#session?.watch.close()
+    this.#session?.close()
   }
 
   #inside(): HerdrSession {
     if (this.#session === undefined) throw new Error('this Pi does not run inside herdr')
     return this.#session
-  }
-}
-
-/** The herdr this process lives in. */
-class HerdrSession {
-  readonly client: HerdrClient
-  readonly watch: PaneWatch
-  readonly own: OwnPane
-  readonly finder: PaneFinder
-  readonly opener: PaneOpener
-
-  constructor({ processes, clock, ids }: HerdrRunnerPorts, client: HerdrClient, pane: string) {
-    this.client = client
-    this.watch = new PaneWatch(client, clock)
-    this.own = new OwnPane(client, processes, clock, pane)
-    this.finder = new PaneFinder(client, this.watch, processes)
-    this.opener = new PaneOpener(client, this.watch, { clock, ids, processes })
-  }
-
-  /** What a pane shows; undefined where that cannot be had now. */
-  async screen({ pane_id }: PaneInfo): Promise<readonly string[] | undefined> {
-    try {
-      for (const source of ['recent_unwrapped', 'visible'] as const) {
-        const { read } = await this.client.request('pane.read', { pane_id, source, lines: 80 })
-        const text = read.text.trimEnd()
-        if (text !== '') return text.split('\n').map((line) => line.trimEnd())
-      }
-    } catch {
-      // It went away, or herdr does not answer.
-    }
-    return undefined
-  }
-
-  /**
-   * Closes a pane that was just seen to be ours. Its terminal may be another one by now: where a live handoff took it
-   * over, a shell follows what ran in it. Says why it is left, if it is.
-   */
-  async close({ pane_id }: PaneInfo): Promise<string | undefined> {
-    try {
-      await this.client.request('pane.close', { pane_id }, closeMs)
-    } catch (error) {
-      if (!(error instanceof HerdrError)) throw error
-      if (isNotFound(error) || error.code === 'not_running') return undefined
-      if (error.code === 'confirmation_required') return undefined // herdr asks the person now
-      return `its pane ${pane_id} could not be closed: ${error.message}`
-    }
-    return undefined
   }
 }

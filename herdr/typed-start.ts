@@ -8,35 +8,39 @@ import type { PaneInfo } from './records.ts'
 const shellMs = 20_000
 /** Between two looks at a new shell, ms. */
 const lookMs = 150
-/** A line that did nothing for so long was lost in the start of the shell, ms. */
+/** A line that did nothing for so long was lost in the start of the shell, ms; then for twice as long. */
 const repeatMs = 2_000
 
 /**
  * Has a new shell run a launcher by typing one line, once the shell is seen idle. What is typed while a shell starts
  * may be lost, so the line is repeated, but only while the launcher is provably not run.
  *
- * @throws Error - it was not run in time, or the pane went away
+ * @throws Error - it was not run in time, the start was aborted, or the pane went away
  */
 export async function runTyped(
   client: HerdrClient,
   clock: Clock,
   { pane_id }: PaneInfo,
   launcher: Launcher,
+  signal?: AbortSignal,
 ): Promise<void> {
   const { line } = launcher
   const deadline = clock.monotonic() + shellMs
   let typeAt = 0
+  let waitMs = repeatMs
   let wasIdle = false
   for (;;) {
     const isIdle = await isAtRest(client, pane_id, launcher)
     if (!launcher.isWaiting) return
+    signal?.throwIfAborted()
     const now = clock.monotonic()
     if (now > deadline)
       throw new Error(
         `the shell of its new pane ${pane_id} did not run the launcher within ${shellMs / 1_000} s`,
       )
     if (isIdle && wasIdle && now >= typeAt) {
-      typeAt = now + repeatMs
+      typeAt = now + waitMs
+      waitMs *= 2
       await type(client, pane_id, line)
     }
     wasIdle = isIdle

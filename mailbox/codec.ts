@@ -48,7 +48,9 @@ const runtime: z.ZodType<Runtime> = z.strictObject({ process: processIdentity, n
 const placement: z.ZodType<Placement> = z.strictObject({
   runner: name,
   process: processIdentity.optional(),
-  pane: z.strictObject({ workspace: name, tab: name, pane: name, terminal: name }).optional(),
+  pane: z
+    .strictObject({ workspace: name, tab: name, pane: name, terminal: name, server: path })
+    .optional(),
 })
 const usage: z.ZodType<Usage> = z.strictObject({
   elapsedMs: count,

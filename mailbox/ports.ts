@@ -98,6 +98,8 @@ export interface Processes {
    * so advice only. Undefined where it cannot be told, or is not proven to be of that very process.
    */
   command(process: ProcessIdentity): string | undefined
+  /** Whether environments of processes can be read here at all; where not, `marked` finds nothing and proves nothing. */
+  readonly seesMarks: boolean
   /** The living processes of ours that were started with this variable in their environment. */
   marked(mark: Mark): readonly ProcessIdentity[]
   /** Verifies the identity, then signals. Nothing is sent unless it is proven to be that very process. */

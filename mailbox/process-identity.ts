@@ -12,6 +12,8 @@ interface ProcessTable {
   /** Start time and parent of a living process; `gone` is proof, undefined is not. */
   look(pid: number): { readonly started: string; readonly parent: number } | 'gone' | undefined
   pids(): readonly number[]
+  /** Whether environments can be read. */
+  readonly seesMarks: boolean
   /** The environment a process was started with; undefined where it cannot be read. */
   environment(pid: number): string | undefined
   /** The beginning of the arguments it runs with; undefined where they cannot be read. */
@@ -90,6 +92,7 @@ function processesOf(table: ProcessTable): Processes {
       // Its pid may have gone to another process meanwhile, whose command this would be.
       return presence(wanted) === 'live' ? command : undefined
     },
+    seesMarks: table.seesMarks,
     marked({ variable, value }) {
       const mark = `${variable}=${value}`
       return table
@@ -147,6 +150,7 @@ function linuxTable(): ProcessTable {
       return { started: rest[17] ?? '', parent: Number(parent) }
     },
     pids: () => readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? Number(name) : [])),
+    seesMarks: true,
     environment(pid) {
       try {
         return readFileSync(`/proc/${pid}/environ`, 'latin1')
@@ -207,6 +211,7 @@ function macTable(): ProcessTable {
       return { started: started.join(' '), parent: Number(parent) }
     },
     pids: () => run('/bin/ps', ['-axo', 'pid=']).trim().split(/\s+/).map(Number),
+    seesMarks: false,
     environment: () => undefined, // `ps` prints it between the arguments, where it proves nothing
     command: () => undefined, // one `ps` more for each process would be as slow as all the rest of a look
   }

@@ -30,6 +30,8 @@ export interface Pane {
   readonly tab: string
   readonly pane: string
   readonly terminal: string
+  /** Where the server listens that these ids are of. */
+  readonly server: string
 }
 
 /** What every record says first. There is no author: the author is the directory it was found in. */

@@ -103,11 +103,11 @@ export interface AgentRunners {
 }
 
 export function openRunners(world: World, keepsPanes: () => boolean): AgentRunners {
-  const { fs, processes, clock, ids } = world
+  const { fs, processes, clock } = world
   const place = herdrEnvironment(process.env)
   const headless = new HeadlessRunner(fs, processes, clock)
   const herdr = new HerdrRunner({
-    ...{ fs, processes, clock, ids, keepsPanes },
+    ...{ fs, processes, clock, keepsPanes },
     ...(place.inside === true && {
       herdr: { client: new HerdrClient(place.socketPath, clock), pane: place.paneId },
     }),

@@ -111,7 +111,10 @@ export class DroverSession {
     const activity = new ActivityLog(this.#pi, world.clock, paths)
     const signal = new BlockedSignal(this.#pi, (isOpen) => activity.dialog(isOpen))
     const pane = openPaneStatus(world)
-    this.#ends.push(() => signal.end())
+    this.#ends.push(() => {
+      signal.end()
+      pane?.show(undefined)
+    })
     this.#ends.push(boundErrorLog(world.clock, paths.errorLog))
     registerAskOwnerTool(this.#pi, () => this.#agent, world.agentDirectory)
     this.#serving = await openManaged(world, this.#pi, this.#gate, {

@@ -220,6 +220,7 @@ function processesOf(machine: Machine, self: VirtualProcess): Processes {
     },
     command: (wanted) =>
       machine.presence(wanted) === 'live' ? machine.process(wanted.pid)?.command : undefined,
+    seesMarks: true,
     marked: ({ variable, value }) =>
       machine.living
         .filter((process) => process !== self && process.env[variable] === value)

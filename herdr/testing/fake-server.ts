@@ -72,6 +72,11 @@ export class FakeHerdr {
     return this.#requests
   }
 
+  /** How many connections it holds now. */
+  get connections(): number {
+    return this.#sockets.size
+  }
+
   /**
    * A pane in which a process the server did not start is the shell; alone in a new tab, and in a new workspace
    * unless one is named. Without a process, `bind` names it later.

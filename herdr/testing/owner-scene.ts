@@ -61,7 +61,7 @@ export class OwnerScene {
     this.own = herdr.adopt(process.pid)
     const { clock } = options
     this.runner = new HerdrRunner({
-      ...{ fs: diskFs, processes, clock, ids: systemIds },
+      ...{ fs: diskFs, processes, clock },
       herdr: { client: new HerdrClient(herdr.socketPath, clock), pane: this.own.pane_id },
       keepsPanes: () => false,
     })

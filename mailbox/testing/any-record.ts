@@ -101,7 +101,7 @@ const processIdentity = record({
   started: name,
 })
 const runtime = record({ process: processIdentity, nonce: id })
-const pane = record({ workspace: name, tab: name, pane: name, terminal: name })
+const pane = record({ workspace: name, tab: name, pane: name, terminal: name, server: path })
 const placement = withSome({ runner: name }, { process: processIdentity, pane })
 const usage = withSome(
   { elapsedMs: count, turns: count },

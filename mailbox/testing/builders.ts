@@ -204,6 +204,7 @@ export class Machine {
         boot === this.#boot ? (this.#fates.get(pid) ?? 'live') : 'gone',
       descendants: () => [],
       command: () => undefined,
+      seesMarks: true,
       marked: () => [],
       signal: () => 'unknown',
     }

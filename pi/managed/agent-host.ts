@@ -90,8 +90,10 @@ export class PiAgentHost implements AgentHost {
     const reacted = messages.findLastIndex(({ role }) => role === 'assistant')
     const told = messages.slice(0, reacted + 1).flatMap((message) => requestOf(message) ?? [])
     if (told.length === 0) return { told: new Set() }
-    const begun = messages.findLastIndex(({ role }) => role === 'custom' || role === 'user')
-    return { told: new Set(told), end: runEnd(messages.slice(begun)) }
+    // What comes after the last answer is a note, and began nothing.
+    const said = messages.slice(0, reacted + 1)
+    const begun = said.findLastIndex(({ role }) => role === 'custom' || role === 'user')
+    return { told: new Set(told), end: runEnd(said.slice(begun)) }
   }
 
   leave(end: 'over' | 'closed'): void {
