@@ -93,7 +93,7 @@ async function run(): Promise<boolean> {
     `lead (process ${lead.pid}), session ${session.slice(session.lastIndexOf('/') + 1)}`,
   )
   timeline.line(`└─ no agents: ${generations(sandbox).length} mailboxes`)
-  const inPanes = (await panes?.facts(2)) ?? []
+  const inPanes = panes?.facts(2) ?? []
   const code = await lead.close()
   return conclude(session, code === 0, inPanes)
 }

@@ -15,6 +15,8 @@ const screenLines = 7
 /** What should be true, and whether it is. */
 export type Fact = readonly [text: string, isTrue: boolean]
 
+type PaneInfo = ReturnType<FakeHerdr['panes']>[number]
+
 /** Which pane the agents' own records name, by their labels. */
 interface Placed {
   readonly label: string
@@ -34,14 +36,11 @@ interface Sight {
   readonly text: string
 }
 
-/**
- * A stand-in for herdr with one pane, in which the lead lives: its shell is this process. What is told of it is asked
- * for through its socket, as any program can.
- */
+/** A stand-in for herdr with one pane, in which the lead lives: its shell is this process. Tells what it shows. */
 export class Panes {
   readonly #herdr: FakeHerdr
   readonly #client: HerdrClient
-  readonly #own: { readonly pane_id: string; readonly terminal_id: string }
+  readonly #own: PaneInfo
   readonly #sandbox: Sandbox
   readonly #timeline: Timeline
   readonly #observer: Observer
@@ -50,7 +49,6 @@ export class Panes {
   readonly #seen = new Set<string>()
   readonly #focused = new Set<string | undefined>()
   readonly #told = new Set<'panes' | 'screen'>()
-  #looking: Promise<void> | undefined
   readonly #timer: NodeJS.Timeout
 
   private constructor(herdr: FakeHerdr, { sandbox, timeline, observer }: Audience, sight: Sight) {
@@ -61,13 +59,7 @@ export class Panes {
     this.#timeline = timeline
     this.#observer = observer
     this.#sight = sight
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.#look()
-        .catch(() => {}) // it looks again, and what is never seen fails a fact
-        .finally(() => {
-          this.#looking = undefined
-        })
-    }, lookMs)
+    this.#timer = setInterval(() => this.#look(), lookMs)
   }
 
   /** Whoever is started in the sandbox from here on is told that it lives in the pane. */
@@ -81,7 +73,7 @@ export class Panes {
       cwd: sandbox.project,
     })
     const panes = new Panes(herdr, audience, sight)
-    sandbox.around = herdr.environment(panes.ownPane)
+    sandbox.around = herdr.environment(panes.#own)
     return panes
   }
 
@@ -90,21 +82,21 @@ export class Panes {
   }
 
   /** What held so far, of `count` agents. */
-  async facts(count: number): Promise<readonly Fact[]> {
-    const { panes } = await this.#snapshot()
+  facts(count: number): readonly Fact[] {
+    const left = this.#look()
     const placed = [...this.#agents.values()]
-    const own = new Set([this.#own.terminal_id, ...placed.map(({ terminal }) => terminal)])
+    const terminals = new Set([this.#own.terminal_id, ...placed.map(({ terminal }) => terminal)])
     const where = placed.map(({ label, pane }) => `${label} in ${pane}`).join(', ')
     return [
       [
         `each agent had a pane of its own: ${where}`,
         placed.length === count &&
-          own.size === count + 1 &&
+          terminals.size === count + 1 &&
           placed.every(({ terminal }) => this.#seen.has(terminal)),
       ],
       [
         'no pane of an agent is left',
-        panes.length === 1 && panes[0]?.terminal_id === this.#own.terminal_id,
+        left.length === 1 && left[0]?.terminal_id === this.#own.terminal_id,
       ],
       [
         `the focus stayed with ${this.ownPane}, the pane of the lead`,
@@ -115,13 +107,13 @@ export class Panes {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#looking
     await this.#herdr.stop()
   }
 
-  async #look(): Promise<void> {
-    const snapshot = await this.#snapshot()
-    for (const pane of snapshot.panes) this.#seen.add(pane.terminal_id)
+  #look(): readonly PaneInfo[] {
+    const panes = this.#herdr.panes()
+    this.#focused.add(panes.find(({ focused }) => focused)?.pane_id)
+    for (const { terminal_id } of panes) this.#seen.add(terminal_id)
     for (const { records } of generations(this.#sandbox))
       for (const record of records) {
         if (record.kind !== 'placed') continue
@@ -129,54 +121,48 @@ export class Panes {
         const { label } = record['identity'] as { label: string }
         if (pane !== undefined) this.#agents.set(label, { label, ...pane })
       }
-    if (!this.#told.has('panes')) this.#tellPanes(snapshot)
-    if (!this.#told.has('screen')) await this.#tellScreen()
-  }
-
-  async #snapshot(): Promise<Snapshot> {
-    const snapshot = await snapshotOf(this.#client)
-    this.#focused.add(snapshot.focused_pane_id)
-    return snapshot
+    this.#tellPanes(panes)
+    this.#tellScreen()
+    return panes
   }
 
   /** Once, when both agents have theirs, and their names on them. */
-  #tellPanes({ tabs, panes, focused_pane_id }: Snapshot): void {
-    if (this.#agents.size < 2 || panes.filter(({ label }) => label !== undefined).length < 2) return
+  #tellPanes(panes: readonly PaneInfo[]): void {
+    if (this.#told.has('panes') || this.#agents.size < 2) return
+    if (panes.filter(({ label }) => label !== undefined).length < 2) return
     this.#told.add('panes')
+    void this.#client
+      .request('session.snapshot', {})
+      .then(({ snapshot }) => this.#showTabs(snapshot.tabs, panes))
+  }
+
+  #showTabs(tabs: readonly { tab_id: string; label: string }[], panes: readonly PaneInfo[]): void {
     this.#observer.look() // what led to it comes first
     this.#timeline.event('herdr', `has ${panes.length} panes in ${tabs.length} tabs:`)
     for (const { tab_id, label } of tabs) {
       this.#timeline.under(`tab ${tab_id} "${label}"`)
       const its = panes.filter((pane) => pane.tab_id === tab_id)
-      for (const [index, { pane_id, label = 'lead' }] of its.entries()) {
+      for (const [index, { pane_id, label = 'lead', focused }] of its.entries()) {
         const branch = index === its.length - 1 ? '└─' : '├─'
-        const focus = pane_id === focused_pane_id ? ', has the focus' : ''
+        const focus = focused ? ', has the focus' : ''
         this.#timeline.under(`${branch} pane ${pane_id} "${label}"${focus}`)
       }
     }
   }
 
   /** Once, when the awaited text is on the screen. */
-  async #tellScreen(): Promise<void> {
+  #tellScreen(): void {
     const placed = this.#agents.get(this.#sight.label)
-    if (placed === undefined) return
-    const { pane: pane_id } = placed
-    const text = await this.#client.request('pane.read', { pane_id, source: 'visible' }).then(
-      ({ read }) => read.text,
-      () => '',
-    ) // it may be gone by now
-    if (!text.includes(this.#sight.text) || this.#told.has('screen')) return
+    if (this.#told.has('screen') || placed === undefined) return
+    if (!this.#herdr.panes().some(({ pane_id }) => pane_id === placed.pane)) return
+    const text = this.#herdr.screen(placed.pane)
+    if (!text.includes(this.#sight.text)) return
     this.#told.add('screen')
     this.#observer.look()
-    this.#timeline.event('herdr', `shows in pane ${pane_id}, that of the ${placed.label}:`)
+    this.#timeline.event('herdr', `shows in pane ${placed.pane}, that of the ${placed.label}:`)
     for (const line of endOf(text)) this.#timeline.under(`│ ${line}`)
   }
 }
-
-const snapshotOf = async (client: HerdrClient) =>
-  (await client.request('session.snapshot', {})).snapshot
-
-type Snapshot = Awaited<ReturnType<typeof snapshotOf>>
 
 /** The last lines with something to read on them. */
 function endOf(screen: string): readonly string[] {

@@ -24,7 +24,7 @@ const shellMs = 30_000
 /**
  * Waits for the end of the command. What it says is passed on as it comes, and nothing of it is left in the pane.
  *
- * @param {string} socketPath of a server that has a workspace
+ * @param {string} socketPath of a server that has a pane already
  * @param {string} command for `/bin/sh`, in the folder of this process
  * @param {{ maxMs: number, write: (bytes: Uint8Array) => void }} options how long it may take, and who gets its output
  * @returns {Promise<number>} its exit status
@@ -48,10 +48,10 @@ export async function runInPane(socketPath, command, { maxMs, write }) {
   const passOn = follow(output, write)
   let pane_id
   try {
-    const { snapshot } = await client.request('session.snapshot', {})
-    const workspace = snapshot.workspaces.find(({ focused }) => focused) ?? snapshot.workspaces[0]
-    if (workspace === undefined) throw new Error(`The server at ${socketPath} has no workspace.`)
-    const { workspace_id } = workspace
+    const { panes } = (await client.request('session.snapshot', {})).snapshot
+    const beside = panes.find(({ focused }) => focused) ?? panes[0]
+    if (beside === undefined) throw new Error(`The server at ${socketPath} has no pane.`)
+    const { workspace_id } = beside
     const opened = await client.request('tab.create', {
       workspace_id,
       label: 'tests',
