@@ -4,18 +4,24 @@
  *
  *   npm run demo                  watch it
  *   npm run demo -- --kill-lead   kill the lead once the results are durable, start it again: each comes once
+ *   npm run demo -- --herdr       the lead lives in a pane of a stand-in for herdr, and its agents open in panes
  *   npm run demo -- --keep        leave the directory of the run for a look
  */
 import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { delivered, generations, leftovers, processesIn } from './evidence.ts'
 import { Observer } from './observer.ts'
+import { type Fact, Panes } from './panes.ts'
 import { type PiEvent, PiProcess, Sandbox } from './pi-process.ts'
 import type { ScriptRule } from './scripted-model.ts'
 import { brief, Timeline } from './timeline.ts'
 
 const { values: options } = parseArgs({
-  options: { keep: { type: 'boolean' }, 'kill-lead': { type: 'boolean' } },
+  options: {
+    herdr: { type: 'boolean' },
+    keep: { type: 'boolean' },
+    'kill-lead': { type: 'boolean' },
+  },
 })
 
 /** A run that takes longer has failed, ms. */
@@ -46,6 +52,9 @@ const timeline = new Timeline()
 const sandbox = new Sandbox(script)
 sandbox.write('notes.txt', 'Remember the milk.\n')
 const observer = new Observer(sandbox, timeline)
+const panes = options.herdr
+  ? await Panes.open({ sandbox, timeline, observer }, { label: 'scout', text: 'notes.txt' })
+  : undefined
 try {
   const overdue = setTimeout(() => {
     console.error(`The demo took over ${runMaxMs / 1_000} s.`)
@@ -57,6 +66,7 @@ try {
   process.exitCode = holds ? 0 : 1
 } finally {
   observer.stop()
+  await panes?.stop()
   if (options.keep) console.log(`\nKept: ${sandbox.directory}`)
   else rmSync(sandbox.directory, { recursive: true, force: true })
 }
@@ -83,15 +93,16 @@ async function run(): Promise<boolean> {
     `lead (process ${lead.pid}), session ${session.slice(session.lastIndexOf('/') + 1)}`,
   )
   timeline.line(`└─ no agents: ${generations(sandbox).length} mailboxes`)
+  const inPanes = panes?.facts(2) ?? []
   const code = await lead.close()
-  return conclude(session, code === 0)
+  return conclude(session, code === 0, inPanes)
 }
 
 function startLead(session?: string): PiProcess {
   const lead = new PiProcess({ sandbox, ...(session !== undefined && { session }) })
   timeline.event(
     'lead',
-    `${session === undefined ? 'starts' : 'starts again'} as process ${lead.pid}`,
+    `${session === undefined ? 'starts' : 'starts again'} as process ${lead.pid}${panes ? ` in pane ${panes.ownPane}` : ''}`,
   )
   lead.onEvent = tellLead
   return lead
@@ -121,9 +132,9 @@ function tellLead(event: PiEvent): void {
   }
 }
 
-function conclude(session: string, saidGoodbye: boolean): boolean {
+function conclude(session: string, saidGoodbye: boolean, more: readonly Fact[]): boolean {
   const told = delivered(session)
-  const facts: readonly (readonly [string, boolean])[] = [
+  const facts: readonly Fact[] = [
     [
       'the result of the scout is in the session of the lead, once',
       told.filter((label) => label === 'scout').length === 1,
@@ -137,6 +148,7 @@ function conclude(session: string, saidGoodbye: boolean): boolean {
       generations(sandbox).length === 0 && leftovers(sandbox).length === 0,
     ],
     ['no process is left', processesIn(sandbox).length === 0],
+    ...more,
     ['the lead ended by itself', saidGoodbye],
     [
       `it took ${(timeline.elapsedMs / 1_000).toFixed(1)} s, under ${runMaxMs / 1_000}`,

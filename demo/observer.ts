@@ -1,3 +1,4 @@
+import type { Placement } from '../mailbox/index.ts'
 import { generations, type LivingGeneration } from './evidence.ts'
 import type { Sandbox } from './pi-process.ts'
 import { brief, type Timeline } from './timeline.ts'
@@ -47,7 +48,11 @@ export class Observer {
   }
 
   #tell({ path, records }: LivingGeneration): void {
+    const isInPane = records.some(
+      ({ kind, placement }) => kind === 'placed' && (placement as Placement).pane !== undefined,
+    )
     for (const record of records) {
+      if (record.kind === 'ready' && !isInPane) continue // its process has been told already
       const { label } = record['identity'] as { label: string }
       this.#living.set(nameOf(path), label)
       const key = `${nameOf(path)} ${record.kind} ${String(record['id'] ?? '')}`
@@ -66,7 +71,9 @@ function story(record: LivingGeneration['records'][number]): string | undefined 
     case 'task':
       return `gets a mailbox with its task: "${brief(String(record['text']))}"`
     case 'placed':
-      return `is started as process ${(record['placement'] as { process: { pid: number } }).process.pid}`
+      return startOf(record['placement'] as Placement)
+    case 'ready':
+      return `is there, as process ${(record['runtime'] as { process: { pid: number } }).process.pid}`
     case 'ack':
       return 'accepts the task'
     case 'result':
@@ -77,3 +84,6 @@ function story(record: LivingGeneration['records'][number]): string | undefined 
       return undefined
   }
 }
+
+const startOf = ({ pane, process }: Placement): string =>
+  pane === undefined ? `is started as process ${process?.pid}` : `is started in pane ${pane.pane}`

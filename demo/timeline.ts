@@ -15,6 +15,11 @@ export class Timeline {
     )
   }
 
+  /** A line that belongs to the event above it. */
+  under(text: string): void {
+    console.log(`${' '.repeat(10)} ${' '.repeat(nameWidth)} ${this.#paint(dim, text)}`)
+  }
+
   heading(text: string): void {
     console.log(`\n${this.#paint(bold, text)}`)
   }

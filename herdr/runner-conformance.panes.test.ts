@@ -13,15 +13,21 @@ const programs: Readonly<Record<Conduct, string>> = {
   'cannot-start': '',
 }
 
-const servers: Readonly<Record<string, BenchOptions>> = {
+const standIns: Readonly<Record<string, BenchOptions>> = {
   'herdr on 0.8': { profile: '0.8' },
   'herdr on 0.9.2': { profile: '0.9.2' },
   'herdr on a server without layouts': { profile: '0.9.2', withoutLayout: true },
 }
 
-for (const [name, options] of Object.entries(servers))
+if (process.env['DROVER_TEST_HERDR'] === 'server')
+  conforms('herdr on the server these tests run in', async () => RunnerBench.inOwnPane())
+else
+  for (const [name, options] of Object.entries(standIns))
+    conforms(name, () => RunnerBench.of(options))
+
+function conforms(name: string, open: () => Promise<RunnerBench>): void {
   runnerConformance(name, async (): Promise<RunnerHarness<Launch>> => {
-    const bench = await RunnerBench.of(options)
+    const bench = await open()
     return {
       runner: settled(bench),
       command: process.platform === 'linux' ? 'sleep 999' : undefined,
@@ -37,6 +43,7 @@ for (const [name, options] of Object.entries(servers))
       close: () => bench.close(),
     }
   })
+}
 
 /** The runner, but its agents do what they are to do once they are started, and have said which process they are. */
 function settled({ runner, upProcess }: RunnerBench): AgentRunner<Launch> {

@@ -199,7 +199,7 @@ describe('a result with real Pi processes', () => {
     assert.match(list?.text ?? '', /Another window acts/)
     assert.deepEqual(delivered(file), [])
     await first.kill()
-    await settled(place, [second]) // within the rescan of a lease
+    await settled(place, [second], 60_000) // the rescan of a lease alone may take half of that
     assert.deepEqual(delivered(file), ['scout'])
     await second.close()
   })

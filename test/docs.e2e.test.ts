@@ -96,6 +96,15 @@ describe('the documents', () => {
       assert.equal(stdout.includes('is killed with SIGKILL'), command.includes('kill-lead'))
     })
 
+  it('are right about: npm run demo -- --herdr', () => {
+    const { status, stdout, stderr } = run('npm run demo -- --herdr')
+    assert.equal(status, 0, stdout + stderr)
+    assert.match(stdout, /What held\n( {2}✓ .*\n){9}/)
+    assert.match(stdout, /reviewer +is started in pane w1:p\d\n/)
+    assert.match(stdout, /herdr +has 3 panes in 2 tabs:\n/)
+    assert.match(stdout, /herdr +shows in pane w1:p\d, that of the scout:\n( +│ .+\n){7}/)
+  })
+
   it('are right about: npm run demo -- --keep', () => {
     const { status, stdout } = run('npm run demo -- --keep')
     assert.equal(status, 0)

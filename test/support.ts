@@ -55,8 +55,12 @@ export async function fact<T>(
 }
 
 /** Nothing is left of any agent: no mailbox, no claim, no process but these. */
-export async function settled(place: Sandbox, alive: readonly PiProcess[] = []): Promise<void> {
-  await fact('every generation is settled', () => generations(place).length === 0)
+export async function settled(
+  place: Sandbox,
+  alive: readonly PiProcess[] = [],
+  timeoutMs?: number,
+): Promise<void> {
+  await fact('every generation is settled', () => generations(place).length === 0, timeoutMs)
   await fact('no process is left', () => {
     const own = new Set(alive.map(({ pid }) => pid))
     return processesIn(place).every((pid) => own.has(pid))

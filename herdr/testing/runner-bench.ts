@@ -20,7 +20,7 @@ import {
   systemIds,
   systemProcesses,
 } from '../../mailbox/index.ts'
-import { HerdrClient, HerdrRunner } from '../index.ts'
+import { HerdrClient, HerdrRunner, herdrEnvironment } from '../index.ts'
 import type { PaneInfo } from './fake-records.ts'
 import { FakeHerdr, type FakeOptions } from './fake-server.ts'
 
@@ -37,37 +37,65 @@ export interface BenchOptions extends Partial<FakeOptions> {
   readonly processes?: Processes
 }
 
-/** A server of its own with one pane, that of this process, and a runner in it. */
-export class RunnerBench {
-  readonly directory: string
+interface StandIn {
   readonly herdr: FakeHerdr
   readonly own: PaneInfo
+}
+
+/** A runner in a pane, that of this process: of a stand-in of its own, or of the server it lives in. */
+export class RunnerBench {
+  readonly directory: string
   readonly runner: HerdrRunner
   readonly client: HerdrClient
   keepsPanes: boolean
   readonly #processes: Processes
+  readonly #standIn: StandIn | undefined
   readonly #generations: string[] = []
 
   private constructor(
     directory: string,
-    herdr: FakeHerdr,
-    { keepsPanes = false, processes: seen = processes }: BenchOptions,
+    place: { readonly socketPath: string; readonly pane: string },
+    { keepsPanes = false, processes: seen = processes }: BenchOptions = {},
+    standIn?: StandIn,
   ) {
     this.#processes = seen
     this.directory = directory
-    this.herdr = herdr
     this.keepsPanes = keepsPanes
-    this.own = herdr.adopt(process.pid)
-    this.client = new HerdrClient(herdr.socketPath, systemClock)
-    this.runner = this.runnerIn(this.own.pane_id)
+    this.#standIn = standIn
+    this.client = new HerdrClient(place.socketPath, systemClock)
+    this.runner = this.runnerIn(place.pane)
   }
 
   static async of(options: BenchOptions = {}): Promise<RunnerBench> {
-    // A name that a shell would take apart.
-    const directory = mkdtempSync(join(tmpdir(), 'drover herdr & $(x) "%-'))
+    const directory = awkwardDirectory()
     const env = { ...process.env, PS1: '$ ', HOME: directory }
     const herdr = await FakeHerdr.start({ tickMs: 20, env, ...options, directory })
-    return new RunnerBench(directory, herdr, options)
+    const own = herdr.adopt(process.pid)
+    const place = { socketPath: herdr.socketPath, pane: own.pane_id }
+    return new RunnerBench(directory, place, options, { herdr, own })
+  }
+
+  /** In the pane that the environment of this process names, of a server that others wrote. */
+  static inOwnPane(): RunnerBench {
+    const place = herdrEnvironment(process.env)
+    if (place.inside !== true) throw new Error('This process does not run in a pane of herdr.')
+    const { socketPath, paneId: pane } = place
+    return new RunnerBench(awkwardDirectory(), { socketPath, pane })
+  }
+
+  /** The stand-in; there must be one. */
+  get herdr(): FakeHerdr {
+    return this.#required.herdr
+  }
+
+  /** The pane of this process in the stand-in. */
+  get own(): PaneInfo {
+    return this.#required.own
+  }
+
+  get #required(): StandIn {
+    if (this.#standIn === undefined) throw new Error('This bench has no stand-in.')
+    return this.#standIn
   }
 
   /** Another runner of this process, whose environment names this pane. */
@@ -132,13 +160,16 @@ export class RunnerBench {
   /** Ends all of it. */
   async close(): Promise<void> {
     this.runner.close()
-    await this.herdr.stop()
+    await this.#standIn?.herdr.stop()
     for (const value of this.#generations)
       for (const left of processes.marked({ variable: generationVariable, value }))
         process.kill(left.pid, 'SIGKILL')
     rmSync(this.directory, { recursive: true, force: true })
   }
 }
+
+/** Its name is one that a shell would take apart. */
+const awkwardDirectory = (): string => mkdtempSync(join(tmpdir(), 'drover herdr & $(x) "%-'))
 
 const andWait =
   'require("fs").writeFileSync("up", String(process.pid)); setInterval(() => {}, 1000)'
