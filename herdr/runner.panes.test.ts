@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { generationVariable } from '../actors/index.ts'
-import { systemProcesses } from '../mailbox/index.ts'
+import { type Processes, systemProcesses } from '../mailbox/index.ts'
 import { type BenchOptions, RunnerBench, until } from './testing/index.ts'
 
 async function bench(t: TestContext, options?: BenchOptions): Promise<RunnerBench> {
@@ -344,5 +344,44 @@ describe('a start in bad surroundings', () => {
     b.herdr.faults.on('pane.send_input', { kind: 'error', code: 'pane_not_found' })
     await assert.rejects(b.runner.start(b.order()), { code: 'pane_not_found' })
     await nothingIsLeft(b)
+  })
+})
+
+describe('what it costs', () => {
+  it('is nothing before there is an agent, and one stream from then on', async (t) => {
+    const b = await bench(t)
+    const ends = [b.runner.onChange(() => {}), b.runner.onChange(() => {})]
+    await b.client.request('pane.list', {})
+    assert.deepEqual(
+      b.herdr.requests.map(({ method }) => method),
+      ['ping', 'pane.list'],
+    )
+    ends[0]?.()
+    await b.start()
+    await until(() => b.asked('events.subscribe').length > 0)
+    assert.equal(b.asked('events.subscribe').length, 1)
+    ends[1]?.()
+    await until(() => b.herdr.connections === 0)
+  })
+
+  it('is one look at all processes in a turn of the event loop, however many agents end at once', async (t) => {
+    let turn = 0
+    const firstLooks = new Map<string, number>()
+    const real = systemProcesses()
+    const marked: Processes['marked'] = (mark) => {
+      if (!firstLooks.has(mark.value)) firstLooks.set(mark.value, turn)
+      return real.marked(mark)
+    }
+    const b = await bench(t, { processes: { ...real, marked } })
+    const places = await Promise.all([b.start(), b.start(), b.start(), b.start()])
+    for (const place of places) assert.equal(await b.runner.observe(place), 'live') // proves which pane is whose
+    firstLooks.clear()
+    let timer = setImmediate(function next() {
+      turn++
+      timer = setImmediate(next)
+    })
+    await Promise.all(places.map((place) => b.runner.stop(place, 'closed')))
+    clearImmediate(timer)
+    assert.equal(new Set(firstLooks.values()).size, places.length)
   })
 })

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import PQueue from 'p-queue'
 import {
   type AgentPlace,
   type AgentProcess,
@@ -21,7 +22,7 @@ import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound } from './errors.ts'
 import { Launcher } from './launcher.ts'
 import { OwnPane } from './own-pane.ts'
-import { PaneFinder } from './pane-finder.ts'
+import { type Found, PaneFinder } from './pane-finder.ts'
 import { PaneOpener } from './pane-opener.ts'
 import type { PaneInfo } from './records.ts'
 import { PaneWatch } from './watch.ts'
@@ -58,6 +59,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   readonly #session: HerdrSession | undefined
   /** When an agent that has not named itself was first found without a pane, by generation. */
   readonly #missing = new Map<string, number>()
+  readonly #ends: PQueue = new PQueue({ concurrency: 1 })
 
   constructor(ports: HerdrRunnerPorts) {
     const { processes, clock, herdr } = ports
@@ -72,7 +74,9 @@ export class HerdrRunner implements AgentRunner<Launch> {
   }
 
   async start({ generation, paths, launch }: StartOrder<Launch>): Promise<Placement> {
-    const { own, opener } = this.#inside()
+    const session = this.#inside()
+    const { own, opener } = session
+    session.use()
     const command = launch(generation, paths, 'terminal')
     // herdr itself would silently take the home directory instead.
     if (!statSync(command.cwd, { throwIfNoEntry: false })?.isDirectory())
@@ -105,7 +109,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
     if (process === undefined) return this.#observePane(place)
     const presence = presenceIn(this.#ports.processes, process)
     if (presence !== 'live' || this.#session === undefined) return presence
-    const found = await this.#session.finder.find(place, inventoryMs)
+    const found = await this.#session.find(place, inventoryMs)
     // Its process is proof enough where herdr says nothing; a pane that is not there contradicts it.
     return found === 'unseen' || typeof found === 'object' ? 'live' : 'unknown'
   }
@@ -113,7 +117,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   /** Before an agent has named its process. */
   async #observePane(place: AgentPlace): Promise<Presence> {
     const { generation } = place.generation.identity
-    const found = await this.#session?.finder.find(place, inventoryMs)
+    const found = await this.#session?.find(place, inventoryMs)
     if (found !== 'absent') this.#missing.delete(generation)
     if (typeof found === 'object') return 'live'
     if (found !== 'absent' || this.#agents.isMarked(generation)) return 'unknown'
@@ -127,7 +131,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   /** Its screen, and what it said on its error output; of one without a pane, what it noted of its own work. */
   async capture(place: AgentTrace): Promise<Capture> {
     const { placement, paths } = place
-    const found = placement && (await this.#session?.finder.find({ ...place, placement }, 0))
+    const found = placement && (await this.#session?.find({ ...place, placement }, 0))
     const screen = typeof found === 'object' ? await this.#session?.screen(found) : undefined
     return screen === undefined ? notedAndSaid(this.#ports.fs, paths) : shownAndSaid(screen, paths)
   }
@@ -138,8 +142,8 @@ export class HerdrRunner implements AgentRunner<Launch> {
 
   /** @throws HerdrError - its pane is not proven to be its pane, or herdr says no */
   async focus(place: AgentPlace): Promise<'focused'> {
-    const { client, finder } = this.#inside()
-    const found = await finder.find(place, 0)
+    const session = this.#inside()
+    const found = await session.find(place, 0)
     if (typeof found !== 'object')
       throw new HerdrError({
         code: 'pane_not_found',
@@ -147,32 +151,31 @@ export class HerdrRunner implements AgentRunner<Launch> {
         outcome: 'refused',
         message: 'Its pane cannot be found now. List agents again.',
       })
-    await client.request('pane.focus', { pane_id: found.pane_id })
+    await session.client.request('pane.focus', { pane_id: found.pane_id })
     return 'focused'
   }
 
   async stop(place: AgentPlace, reason: StopReason): Promise<Stopped> {
-    const found = (await this.#session?.finder.find(place, 0)) ?? 'unseen'
+    const found = (await this.#session?.find(place, 0)) ?? 'unseen'
     const isShown = typeof found === 'object'
     if (isShown && reason === 'delivered' && (this.#ports.keepsPanes() || found.focused))
       return { outcome: 'kept' }
     if (place.placement.process === undefined) return this.#stopPane(place, found)
+    // Many wait for the same inventory, and each reads the whole process table: one in a turn of the event loop.
+    await this.#ends.add(() => this.#ports.clock.yield())
     const ended = await this.#agents.end(place)
     if (ended.outcome !== 'gone' || !isShown) return ended
-    const left = await this.#session?.close(found)
+    const left = await this.#session?.closePane(found)
     return left === undefined ? ended : { outcome: 'unproven', why: left }
   }
 
   /** One that has not named its process: all there is to end is what was opened for it. */
-  async #stopPane(
-    { generation, placement }: AgentPlace,
-    found: Awaited<ReturnType<PaneFinder['find']>>,
-  ): Promise<Stopped> {
+  async #stopPane({ generation, placement }: AgentPlace, found: Found): Promise<Stopped> {
     if (placement.pane === undefined)
       return { outcome: 'unproven', why: 'where its process is was never recorded' }
     if (found === 'unseen' || found === 'contradictory')
       return { outcome: 'unproven', why: `herdr does not show its pane ${placement.pane.pane} now` }
-    const left = found === 'absent' ? undefined : await this.#session?.close(found)
+    const left = found === 'absent' ? undefined : await this.#session?.closePane(found)
     if (left !== undefined) return { outcome: 'unproven', why: left }
     return this.#agents.endMarked(generation.identity.generation)
   }
@@ -182,12 +185,12 @@ export class HerdrRunner implements AgentRunner<Launch> {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#session?.watch.onChange(listener) ?? (() => {})
+    return this.#session?.onChange(listener) ?? (() => {})
   }
 
   /** Lets go of the server. Agents and their panes stay. */
   close(): void {
-    this.#session?.watch.close()
+    this.#session?.close()
   }
 
   #inside(): HerdrSession {
@@ -212,6 +215,39 @@ class HerdrSession {
     this.opener = new PaneOpener(client, this.watch, { clock, ids, processes })
   }
 
+  /** Who listens for changes but has no agent yet to hear of. */
+  readonly #early = new Set<() => void>()
+  #isUsed = false
+
+  /** From here on there is, or may be, an agent. Before, nothing is asked of herdr, and no stream is held. */
+  use(): void {
+    this.#isUsed = true
+    for (const listen of this.#early) listen()
+    this.#early.clear()
+  }
+
+  onChange(listener: () => void): () => void {
+    if (this.#isUsed) return this.watch.onChange(listener)
+    let end = (): void => {
+      this.#early.delete(listen)
+    }
+    const listen = (): void => {
+      end = this.watch.onChange(listener)
+    }
+    this.#early.add(listen)
+    return () => end()
+  }
+
+  find(place: AgentPlace, maxAgeMs: number): Promise<Found> {
+    this.use()
+    return this.finder.find(place, maxAgeMs)
+  }
+
+  close(): void {
+    this.#early.clear()
+    this.watch.close()
+  }
+
   /** What a pane shows; undefined where that cannot be had now. */
   async screen({ pane_id }: PaneInfo): Promise<readonly string[] | undefined> {
     try {
@@ -230,7 +266,7 @@ class HerdrSession {
    * Closes a pane that was just seen to be ours. Its terminal may be another one by now: where a live handoff took it
    * over, a shell follows what ran in it. Says why it is left, if it is.
    */
-  async close({ pane_id }: PaneInfo): Promise<string | undefined> {
+  async closePane({ pane_id }: PaneInfo): Promise<string | undefined> {
     try {
       await this.client.request('pane.close', { pane_id }, closeMs)
     } catch (error) {

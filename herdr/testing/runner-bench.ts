@@ -12,6 +12,7 @@ import {
   diskFs,
   type GenerationFile,
   generationPaths,
+  type Processes,
   type ProcessIdentity,
   prepareGeneration,
   protocol,
@@ -32,6 +33,8 @@ export async function until(isTrue: () => boolean | Promise<boolean>): Promise<v
 
 export interface BenchOptions extends Partial<FakeOptions> {
   readonly keepsPanes?: boolean
+  /** What the runner sees of processes; default all there is. */
+  readonly processes?: Processes
 }
 
 /** A server of its own with one pane, that of this process, and a runner in it. */
@@ -42,9 +45,15 @@ export class RunnerBench {
   readonly runner: HerdrRunner
   readonly client: HerdrClient
   keepsPanes: boolean
+  readonly #processes: Processes
   readonly #generations: string[] = []
 
-  private constructor(directory: string, herdr: FakeHerdr, keepsPanes: boolean) {
+  private constructor(
+    directory: string,
+    herdr: FakeHerdr,
+    { keepsPanes = false, processes: seen = processes }: BenchOptions,
+  ) {
+    this.#processes = seen
     this.directory = directory
     this.herdr = herdr
     this.keepsPanes = keepsPanes
@@ -53,19 +62,19 @@ export class RunnerBench {
     this.runner = this.runnerIn(this.own.pane_id)
   }
 
-  static async of({ keepsPanes = false, ...options }: BenchOptions = {}): Promise<RunnerBench> {
+  static async of(options: BenchOptions = {}): Promise<RunnerBench> {
     // A name that a shell would take apart.
     const directory = mkdtempSync(join(tmpdir(), 'drover herdr & $(x) "%-'))
     const env = { ...process.env, PS1: '$ ', HOME: directory }
     const herdr = await FakeHerdr.start({ tickMs: 20, env, ...options, directory })
-    return new RunnerBench(directory, herdr, keepsPanes)
+    return new RunnerBench(directory, herdr, options)
   }
 
   /** Another runner of this process, whose environment names this pane. */
   runnerIn(pane: string): HerdrRunner {
     return new HerdrRunner({
       fs: diskFs,
-      processes,
+      processes: this.#processes,
       clock: systemClock,
       ids: systemIds,
       herdr: { client: this.client, pane },
