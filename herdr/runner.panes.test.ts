@@ -472,6 +472,7 @@ describe('what it costs', () => {
     }
     const b = await bench(t, { processes: { ...real, marked } })
     const places = await Promise.all([b.start(), b.start(), b.start(), b.start()])
+    for (const place of places) assert.equal(await b.runner.observe(place), 'live') // proves which pane is whose
     firstLooks.clear()
     let timer = setImmediate(function next() {
       turn++
