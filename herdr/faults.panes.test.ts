@@ -80,9 +80,10 @@ async function play(seedOfRun: number): Promise<void> {
         scene.delegate(`task ${n}`, pick(['tab', 'split'])),
       ),
     )
+    let closed: string | undefined
     if (accident !== 'none') {
       await new Promise((resolve) => setTimeout(resolve, random() * 300))
-      await befall(scene, mine, accident, pick)
+      closed = await befall(scene, mine, accident, pick)
     }
     const outcomes = await starts
     seen.push(
@@ -113,15 +114,13 @@ async function play(seedOfRun: number): Promise<void> {
       'conclusion' in report ? [report.generation.identity.generation] : [],
     )
     assert.equal(new Set(results).size, results.length, 'a result is told twice')
-    const accepted = outcomes.flatMap((outcome) =>
-      outcome.status === 'fulfilled' ? [outcome.value.generation.identity.generation] : [],
-    )
     const told = scene.host.sent.map(({ generation }) => generation.identity.generation)
-    for (const name of accepted)
-      assert.ok(
-        results.includes(name) || told.includes(name) || accident === 'close',
-        `${name} is lost`,
-      )
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') continue
+      const { generation, placement } = outcome.value
+      const name = generation.identity.generation
+      assert.ok(told.includes(name) || placement.pane?.pane === closed, `${name} is lost`)
+    }
 
     const left = () =>
       herdr
@@ -146,18 +145,24 @@ async function play(seedOfRun: number): Promise<void> {
 
 type Accident = 'none' | 'restart' | 'handoff' | 'close' | 'move'
 
+/** @returns the pane that its person closed */
 async function befall(
   { herdr }: OwnerScene,
   mine: readonly string[],
   accident: Accident,
   pick: <T>(of: readonly T[]) => T,
-): Promise<void> {
-  if (accident === 'restart') return herdr.restart()
-  if (accident === 'handoff') return herdr.handoff()
+): Promise<string | undefined> {
+  if (accident === 'restart') await herdr.restart()
+  if (accident === 'handoff') await herdr.handoff()
+  if (accident === 'restart' || accident === 'handoff') return undefined
   const pane = herdr.panes().find(({ pane_id }) => !mine.includes(pane_id))
-  if (pane === undefined) return
-  if (accident === 'close') await herdr.person.close(pane)
-  else await herdr.person.move(pane, pick(['new-tab', 'new-workspace']))
+  if (pane === undefined) return undefined
+  if (accident === 'close') {
+    await herdr.person.close(pane)
+    return pane.pane_id
+  }
+  await herdr.person.move(pane, pick(['new-tab', 'new-workspace']))
+  return undefined
 }
 
 /** What went on, for whoever looks into a failure: it depends on time as well as on the seed. */
