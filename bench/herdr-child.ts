@@ -52,6 +52,8 @@ const herdr = await FakeHerdr.start({ directory, env })
 const own = herdr.adopt(process.ppid)
 process.on('message', (message: ToChild) => void handle(message))
 process.once('disconnect', () => void end())
+// A key that interrupts the benchmark reaches this process too; its parent hangs up then.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
 const looks = setInterval(() => void playAll(), lookMs)
 send({ type: 'open', socketPath: herdr.socketPath, pane: own.pane_id })
 
