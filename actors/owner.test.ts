@@ -156,6 +156,20 @@ describe('an owner', () => {
   })
 })
 
+describe('an owner that closes many at once', () => {
+  it('says nothing on the error output of its process', async () => {
+    const lead = await world().lead('lead', { liveAgentsMax: 40 })
+    for (let count = 0; count < 20; count++) await lead.delegate(hangs({ isDeaf: true }))
+    const warnings: string[] = []
+    const hear = ({ name }: Error) => warnings.push(name)
+    process.on('warning', hear)
+    await lead.world.run(lead.owner.closeAll())
+    await new Promise((resolve) => setImmediate(resolve)) // warnings come a turn later
+    process.off('warning', hear)
+    assert.deepEqual(warnings, [])
+  })
+})
+
 describe('an owner with nothing to do', () => {
   it('waits with one timer after twenty agents as before the first, watches nothing and reads nothing', async () => {
     const w = world()

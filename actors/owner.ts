@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import {
   type LeasePlace,
@@ -70,6 +71,7 @@ export class Owner<Launch> {
     this.#ports = ports
     this.#paths = ownerPaths(ports.root, ports.session)
     this.#starts = new PQueue({ concurrency: ports.startsAtOnce })
+    setMaxListeners(0, this.#abort.signal) // each agent that is waited for listens to it
   }
 
   /** @throws MailboxError - the directories are not ours and private, or cannot be made */
