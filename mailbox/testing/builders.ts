@@ -205,6 +205,7 @@ export class Machine {
       descendants: () => [],
       command: () => undefined,
       marked: () => [],
+      bearing: () => [],
       signal: () => 'unknown',
     }
   }
