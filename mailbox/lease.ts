@@ -79,7 +79,10 @@ export function readLease(
   place: Pick<LeasePlace, 'fs' | 'directory' | 'subject'>,
 ): ReadLease | 'unreadable' {
   const { fs, directory, subject } = place
-  return readLeaseWhere(fs, directory, (each) => each === subject)
+  const found = readLeaseWhere(fs, directory, (each) => each === subject)
+  if (found === 'unreadable') return found
+  const { number, holder } = found
+  return holder === undefined ? { number } : { number, holder }
 }
 
 /** The same of an owner whose directory alone is known: its name is proof of the session the file names. */

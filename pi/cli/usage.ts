@@ -2,14 +2,14 @@ import { parseArgs } from 'node:util'
 
 export const usage = `Usage: drover <command> [options]
 
-  drover ls              all agents of this user, below the sessions that own them
+  drover ls              all agents of this user, below their owners
   drover show <agent>    all that is known of one agent; changes nothing
-  drover tail <agent>    follow what it does, until it ends and its result is there
-  drover doctor          look for what is wrong here, and say what to do about it
+  drover tail <agent>    follow what it does until it has its result
+  drover doctor          look for what is wrong, and say what to do about it
   drover close <agent>   end an agent whose owner is gone, and those below it
 
-  <agent>   its label; where several trees have that label, <session>/<label>, the
-            session by its first characters, or the agent's generation, likewise
+  <agent>   its label; where several have that label, <session>/<label>, or its
+            generation. Of sessions and generations the beginning is enough
 
   --json           for programs: one JSON value; of tail, one on each line
   -n <lines>       of tail: lines shown of what was before (20)
