@@ -1,7 +1,7 @@
 export { AgentProcesses, generationVariable } from './agent-processes.ts'
 export { type Assignment, fold, type Phase, type RequestOutcome } from './assignment.ts'
 export { lastLines, notedAndSaid, shownAndSaid } from './capture.ts'
-export { type CloseReport, nothingClosed } from './cascade.ts'
+export { type CascadePorts, type CloseReport, closeBelow, nothingClosed } from './cascade.ts'
 export { deliveryIdentity, deliveryKey, head, shareOf } from './delivery.ts'
 export type { Descendant } from './descendants.ts'
 export { isStale, silentMs } from './health.ts'
@@ -29,7 +29,15 @@ export {
 export type * from './ports.ts'
 export { presenceIn } from './presence.ts'
 export { noSuchAgent } from './refusals.ts'
-export { type AgentFacts, openQuestion, type PublicState, type Row, row } from './row.ts'
+export {
+  type AgentFacts,
+  mayCloseOrphan,
+  mayDo,
+  openQuestion,
+  type PublicState,
+  type Row,
+  row,
+} from './row.ts'
 export { LeftBehind } from './start-failure.ts'
 export type { Delegated, DelegateOrder } from './start-ports.ts'
-export { type SurveyPorts, survey, untrusted } from './survey.ts'
+export { type Dossier, type SurveyPorts, survey, surveyedWhole, untrusted } from './survey.ts'

@@ -50,11 +50,29 @@ export function untrusted(
  * @param placedHere where this very process has put it, should no record say so
  */
 export function surveyed(
-  { fs, ids, processes }: SurveyPorts,
+  ports: SurveyPorts,
   paths: GenerationPaths,
   generation: GenerationFile,
   placedHere?: Placement,
 ): Row | undefined {
+  return surveyedWhole(ports, paths, generation, placedHere)?.row
+}
+
+/** A row, and the records it was folded from. */
+export interface Dossier {
+  readonly row: Row
+  readonly records: AgentMailbox['records']
+  /** Where its process is, as far as the records prove it. */
+  readonly placement: AgentMailbox['placement']
+}
+
+/** The same with all that was read of it. */
+export function surveyedWhole(
+  { fs, ids, processes }: SurveyPorts,
+  paths: GenerationPaths,
+  generation: GenerationFile,
+  placedHere?: Placement,
+): Dossier | undefined {
   const mailbox = new AgentMailbox(fs, ids, paths, generation, 'leave')
   if (placedHere !== undefined) mailbox.place(placedHere)
   let state = mailbox.look()
@@ -72,5 +90,5 @@ export function surveyed(
     ...(placement !== 'contradictory' && placement?.pane && { pane: placement.pane }),
     ...(diagnostic !== undefined && { diagnostic }),
   })
-  return { ...seen, actions: [] }
+  return { row: { ...seen, actions: [] }, records: mailbox.records, placement }
 }

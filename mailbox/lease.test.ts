@@ -5,10 +5,12 @@ import { after, describe, it } from 'node:test'
 import { systemIds } from './clock.ts'
 import { encode } from './codec.ts'
 import { MailboxError } from './errors.ts'
+import { hashedName } from './layout.ts'
 import {
   holdsLease,
   type LeaseAnswer,
   type LeasePlace,
+  leaseIn,
   readLease,
   releaseLease,
   takeLease,
@@ -165,6 +167,24 @@ for (const backend of backends) {
       assert.deepEqual(readLease(place), { number: 0 })
       assert.deepEqual(await takeLease(place, runtimeOf(2)), held(1))
       assert.equal(mailbox.fs.list(mailbox.records)?.length, 9)
+    })
+
+    it("is read by its owner's directory alone, if that is the directory of the session it names", async () => {
+      const mailbox = backend.open()
+      const place = placeOf(mailbox, new Machine(), 2)
+      const at = (session: string) => ({
+        directory: `/mailboxes/${hashedName(session)}`,
+        lease: mailbox.records,
+      })
+      assert.deepEqual(leaseIn(mailbox.fs, at('anybody')), { number: 0 })
+      await takeLease(place, runtimeOf(2))
+      const { subject } = place
+      assert.deepEqual(leaseIn(mailbox.fs, at(subject)), {
+        number: 1,
+        subject,
+        holder: runtimeOf(2),
+      })
+      assert.equal(leaseIn(mailbox.fs, at('another')), 'unreadable')
     })
 
     it('never reads a pruned number as free', async () => {

@@ -1,4 +1,5 @@
 import { decodeLease, encode } from './codec.ts'
+import { hashedName, type OwnerPaths } from './layout.ts'
 import { recordReadBytesMax } from './limits.ts'
 import type { Ids, MailboxFs, Processes } from './ports.ts'
 import type { LeaseFile, Runtime } from './record.ts'
@@ -27,6 +28,13 @@ export type LeaseAnswer =
   | { readonly outcome: 'elsewhere'; readonly holder?: Runtime }
   /** Who has it cannot be read, which proves nothing: nothing was taken. */
   | { readonly outcome: 'unreadable' }
+
+export interface ReadLease {
+  readonly number: number
+  /** For whom one acts; absent where nobody ever did. */
+  readonly subject?: string
+  readonly holder?: Runtime
+}
 
 /**
  * Takes the lease for `runtime`, or says who has it.
@@ -69,8 +77,27 @@ export function holdsLease(place: LeasePlace, runtime: Runtime, number: number):
 /** Who has the lease; number 0 where nobody ever had. Unreadable evidence is no evidence. */
 export function readLease(
   place: Pick<LeasePlace, 'fs' | 'directory' | 'subject'>,
-): { readonly number: number; readonly holder?: Runtime } | 'unreadable' {
+): ReadLease | 'unreadable' {
   const { fs, directory, subject } = place
+  const found = readLeaseWhere(fs, directory, (each) => each === subject)
+  if (found === 'unreadable') return found
+  const { number, holder } = found
+  return holder === undefined ? { number } : { number, holder }
+}
+
+/** The same of an owner whose directory alone is known: its name is proof of the session the file names. */
+export function leaseIn(
+  fs: MailboxFs,
+  { directory, lease }: Pick<OwnerPaths, 'directory' | 'lease'>,
+): ReadLease | 'unreadable' {
+  return readLeaseWhere(fs, lease, (each) => directory.endsWith(`/${hashedName(each)}`))
+}
+
+function readLeaseWhere(
+  fs: MailboxFs,
+  directory: string,
+  isSubject: (subject: string) => boolean,
+): ReadLease | 'unreadable' {
   // The file with the highest number may be pruned between the two calls: a higher one is there then.
   for (let attempt = 0; attempt < 3; attempt++) {
     const number = Math.max(0, ...numbers(fs, directory))
@@ -81,9 +108,9 @@ export function readLease(
       return 'unreadable'
     }
     const decoded = decodeLease(read.bytes)
-    if ('refusal' in decoded || decoded.value.subject !== subject) return 'unreadable'
-    const { holder } = decoded.value
-    return holder === undefined ? { number } : { number, holder }
+    if ('refusal' in decoded || !isSubject(decoded.value.subject)) return 'unreadable'
+    const { holder, subject } = decoded.value
+    return holder === undefined ? { number, subject } : { number, subject, holder }
   }
   return 'unreadable'
 }

@@ -83,6 +83,12 @@ export interface Mark {
   readonly value: string
 }
 
+/** A process, and the environment it was started with. */
+export interface MarkedProcess {
+  readonly process: ProcessIdentity
+  readonly environment: Readonly<Record<string, string>>
+}
+
 export interface Processes {
   self(): ProcessIdentity
   /** The identity of a pid of this namespace as it is now. */
@@ -102,6 +108,8 @@ export interface Processes {
   readonly seesMarks: boolean
   /** The living processes of ours that were started with this variable in their environment. */
   marked(mark: Mark): readonly ProcessIdentity[]
+  /** The living processes of ours that were started with this variable, whatever its value, and all they were given. */
+  bearing(variable: string): readonly MarkedProcess[]
   /** Verifies the identity, then signals. Nothing is sent unless it is proven to be that very process. */
   signal(process: ProcessIdentity, signal: 'SIGTERM' | 'SIGKILL'): 'sent' | 'gone' | 'unknown'
 }

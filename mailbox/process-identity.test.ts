@@ -316,6 +316,18 @@ describe('marked processes', () => {
       ours.identity,
     ])
     assert.deepEqual(processes.marked({ variable: 'DROVER_TEST_MARK', value: '' }), [])
+    assert.deepEqual(
+      new Map(
+        processes
+          .bearing('DROVER_TEST_MARK')
+          .map(({ process, environment }) => [process.pid, environment['DROVER_TEST_MARK']]),
+      ),
+      new Map([
+        [ours.identity.pid, mark],
+        [others[0]?.identity.pid, `${mark}x`],
+      ]),
+      'or, asked for any value, all that were started with one',
+    )
     for (const { end } of [ours, ...others]) await end()
     assert.deepEqual(processes.marked({ variable: 'DROVER_TEST_MARK', value: mark }), [])
   })

@@ -100,6 +100,15 @@ function processesOf(table: ProcessTable): Processes {
         .filter((pid) => pid !== process.pid && table.environment(pid)?.split('\0').includes(mark))
         .flatMap((pid) => identify(pid) ?? [])
     },
+    bearing(variable) {
+      return table.pids().flatMap((pid) => {
+        if (pid === process.pid) return []
+        const set = table.environment(pid)?.split('\0') ?? []
+        if (!set.some((each) => each.startsWith(`${variable}=`))) return []
+        const found = identify(pid)
+        return found === undefined ? [] : [{ process: found, environment: variablesOf(set) }]
+      })
+    },
     signal(wanted, signal) {
       const now = presence(wanted)
       if (now !== 'live') return now
@@ -111,6 +120,15 @@ function processesOf(table: ProcessTable): Processes {
       }
     },
   }
+}
+
+function variablesOf(set: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    set.flatMap((each) => {
+      const at = each.indexOf('=')
+      return at > 0 ? [[each.slice(0, at), each.slice(at + 1)]] : []
+    }),
+  )
 }
 
 function unreadable(cause?: unknown): MailboxError {

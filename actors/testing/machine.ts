@@ -225,6 +225,10 @@ function processesOf(machine: Machine, self: VirtualProcess): Processes {
       machine.living
         .filter((process) => process !== self && process.env[variable] === value)
         .map(({ identity }) => identity),
+    bearing: (variable) =>
+      machine.living
+        .filter((process) => process !== self && variable in process.env)
+        .map(({ identity, env }) => ({ process: identity, environment: env })),
     signal(wanted, signal) {
       self.mustLive()
       const presence = machine.presence(wanted, self.identity.namespace)

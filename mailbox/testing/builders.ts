@@ -206,6 +206,7 @@ export class Machine {
       command: () => undefined,
       seesMarks: true,
       marked: () => [],
+      bearing: () => [],
       signal: () => 'unknown',
     }
   }
