@@ -29,6 +29,14 @@ export {
 export type * from './ports.ts'
 export { presenceIn } from './presence.ts'
 export { noSuchAgent } from './refusals.ts'
-export { type AgentFacts, openQuestion, type PublicState, type Row, row } from './row.ts'
+export {
+  type Action,
+  type AgentFacts,
+  mayDo,
+  openQuestion,
+  type PublicState,
+  type Row,
+  row,
+} from './row.ts'
 export type { Delegated, DelegateOrder } from './start-ports.ts'
 export { type SurveyPorts, survey, untrusted } from './survey.ts'
