@@ -18,7 +18,7 @@ export class PiTerminal {
     this.#screen = new xterm.Terminal({ cols, rows, scrollback: 5_000, allowProposedApi: true })
     this.#pty = pty.spawn(file as string, rest, {
       cwd: place.project,
-      env: { ...place.env, TERM: 'xterm-256color' },
+      env: JSON.parse(JSON.stringify({ ...place.env, TERM: 'xterm-256color' })), // without what is undefined
       cols,
       rows,
     })

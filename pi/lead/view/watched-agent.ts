@@ -4,6 +4,7 @@ import {
   mayDo,
   noSuchAgent,
   type OperationFailure,
+  type OwnAgents,
   openQuestion,
   type Row,
 } from '../../../actors/index.ts'
@@ -13,7 +14,9 @@ import type { Delegation } from '../delegation.ts'
 import { asFailure, failureText } from '../errors.ts'
 
 /** What a view needs of the agents of its session. */
-export type ViewedAgents = Pick<Delegation, 'agents' | 'tell' | 'close' | 'ownAgents'>
+export interface ViewedAgents extends Pick<Delegation, 'agents' | 'tell' | 'close'> {
+  readonly ownAgents: Pick<OwnAgents, 'onChange'>
+}
 
 /** What became of something a person did. */
 export interface Answer {
