@@ -12,7 +12,7 @@ export {
   type OwnAgents,
   type Question,
 } from './managed-agent.ts'
-export { messageText } from './message-text.ts'
+export { messageText, withoutControl } from './message-text.ts'
 export { Observation } from './observation.ts'
 export {
   type ErrorCategory,

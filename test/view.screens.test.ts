@@ -67,7 +67,7 @@ describe('the view of an agent in a terminal', () => {
     const first = await terminal.shows('Step 1.')
     assert.match(first, /I look at the files first\. 🐑 羊/)
     assert.match(first, /read notes\.txt/)
-    assert.match(first, /sheep in the notes/)
+    assert.match(first, /ls \.\s+notes\.txt/)
     isWhole(terminal)
     await terminal.shows('Step 5.')
     assert.match(terminal.text, /working/)

@@ -45,6 +45,14 @@ describe('an entry of a session', () => {
     )
   })
 
+  it('shows what its owner says without the mark for the model', () => {
+    const [steer] = read({
+      ...{ type: 'custom_message', customType: 'drover-steer' },
+      content: '__PI_HERDSMAN_AGENT_V4__:steer:abc\ngo north',
+    }).blocks
+    assert.deepEqual(steer, { kind: 'message', from: 'drover-steer', text: 'go north' })
+  })
+
   it('shows no message that is not to be displayed, and nothing of what the system says', () => {
     assert.deepEqual(
       read({ type: 'custom_message', customType: 'a', content: 'b', display: false }).blocks,

@@ -1,3 +1,4 @@
+import { withoutControl } from '../../../actors/index.ts'
 import { shownData, shownLine, shownText } from '../../shown.ts'
 import type { Line } from './lines.ts'
 import { tornJson } from './torn-json.ts'
@@ -108,8 +109,9 @@ function messageBlocks(message: Fields): readonly Block[] {
 
 function customBlocks(value: Fields): readonly Block[] {
   if (value['display'] === false) return []
+  const from = lineOf(value['customType'])
   const text = contentText(value['content'], textCharsMax)
-  return [{ kind: 'message', from: lineOf(value['customType']), text }]
+  return [{ kind: 'message', from, text: from.startsWith('drover-') ? withoutControl(text) : text }]
 }
 
 /** What is said first, then the calls, whose answers come in entries of their own. */

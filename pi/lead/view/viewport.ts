@@ -50,7 +50,8 @@ export class Viewport {
     this.#anchor = undefined
   }
 
-  #moveTo(spot: Spot): void {
+  #moveTo(to: Spot): void {
+    const spot = this.#moved(to, 0) // past what has no lines
     const block = this.#items[spot.item]?.block
     this.#anchor =
       block === undefined || !isBefore(spot, this.#endTop())
@@ -66,7 +67,8 @@ export class Viewport {
       0,
       this.#items.findIndex((each) => each.block === block), // let go of: what is the oldest now
     )
-    const top = { item, line: Math.min(line, Math.max(0, this.#lines(item).length - 1)) }
+    const last = Math.max(0, this.#lines(item).length - 1)
+    const top = this.#moved({ item, line: Math.min(line, last) }, 0)
     return isBefore(top, end) ? top : end
   }
 
@@ -78,9 +80,10 @@ export class Viewport {
   #moved({ item, line }: Spot, by: number): Spot {
     let at = line + by
     while (at < 0 && item > 0) at += this.#lines(--item).length
+    at = Math.max(0, at)
     while (item < this.#items.length && at >= this.#lines(item).length)
       at -= this.#lines(item++).length
-    return { item, line: Math.max(0, at) }
+    return { item, line: at }
   }
 
   #lines(item: number): readonly string[] {
