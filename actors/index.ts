@@ -12,7 +12,7 @@ export {
   type OwnAgents,
   type Question,
 } from './managed-agent.ts'
-export { messageText } from './message-text.ts'
+export { messageText, withoutControl } from './message-text.ts'
 export { Observation } from './observation.ts'
 export {
   type ErrorCategory,
@@ -30,6 +30,7 @@ export type * from './ports.ts'
 export { presenceIn } from './presence.ts'
 export { noSuchAgent } from './refusals.ts'
 export {
+  type Action,
   type AgentFacts,
   mayCloseOrphan,
   mayDo,

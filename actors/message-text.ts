@@ -8,6 +8,12 @@ export function controlText(record: SteerRecord | ReplyRecord): string {
   return `${controlMarker}${record.kind}:${record.id}\n${messageText(record)}`
 }
 
+/** The same text as a person is shown it, who knows by its place what it is. */
+export function withoutControl(text: string): string {
+  const [first = '', ...rest] = text.split('\n')
+  return first.startsWith(controlMarker) ? rest.join('\n') : text
+}
+
 /** A message and what goes with it, as the model is shown it. */
 export function messageText({
   text,

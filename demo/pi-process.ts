@@ -67,6 +67,12 @@ const host = {
     join(dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))), 'cli.js'),
 }
 
+/** The command line of the host with the scripted model, and without Drover. */
+export const hostCommand = (args: readonly string[]): readonly string[] => [
+  ...[host.node, host.cli, '--model', scriptedModel, '-e', join(here, 'scripted-model.ts')],
+  ...args,
+]
+
 /** Starts the host in a sandbox with Drover and the scripted model; `args` name its mode and the rest. */
 export function spawnPi(
   sandbox: Sandbox,

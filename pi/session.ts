@@ -5,6 +5,7 @@ import type {
   SessionStartEvent,
 } from '@mariozechner/pi-coding-agent'
 import type { ManagedAgent, OwnAgents } from '../actors/index.ts'
+import type { Clock } from '../mailbox/index.ts'
 import { openManaged, openPaneStatus, openWorld, type Serving, type World } from './compose.ts'
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
@@ -37,6 +38,12 @@ export class DroverSession {
   /** The end of the assignment this process serves, if it serves one. */
   get left(): Promise<void> | undefined {
     return this.#serving?.left
+  }
+
+  /** What this session may delegate, and its clock, for whoever shows its agents; undefined where it has none. */
+  get shown(): { readonly agents: Delegation; readonly clock: Clock } | undefined {
+    const clock = this.#world?.clock
+    return this.#delegation && clock && { agents: this.#delegation, clock }
   }
 
   get #agent(): ManagedAgent | undefined {

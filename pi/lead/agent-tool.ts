@@ -153,7 +153,8 @@ function operationOf(given: unknown): string {
 const isAction = (action: unknown): action is AgentRequest['action'] =>
   (actions as readonly unknown[]).includes(action)
 
-interface Answer {
+/** What an action came to: for whoever reads it, and for programs. */
+export interface Answer {
   readonly text: string
   readonly details: AgentToolDetails
 }
@@ -259,7 +260,7 @@ const toldTexts: Readonly<Record<Told['outcome'], string>> = {
     'sent, and not answered yet: its outcome is unknown. It may still be taken. List agents to see; do not send it again.',
 }
 
-function toldAnswer(
+export function toldAnswer(
   action: 'steer' | 'reply',
   agent: string,
   { id, outcome, facts }: Told,
@@ -275,7 +276,7 @@ function toldAnswer(
   }
 }
 
-function closedAnswer(agent: string, report: CloseReport): Answer {
+export function closedAnswer(agent: string, report: CloseReport): Answer {
   const below = report.closed.filter((label) => label !== agent)
   const lines = [
     `agent=${agent} closed; what it was doing is discarded.`,
