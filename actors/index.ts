@@ -24,6 +24,7 @@ export {
   Owner,
   type OwnerPorts,
   type OwnerRole,
+  type Seen,
   type Told,
 } from './owner.ts'
 export type * from './ports.ts'

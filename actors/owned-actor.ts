@@ -5,6 +5,7 @@ import {
   type GenerationPaths,
   limits,
   type Placement,
+  readActivity,
 } from '../mailbox/index.ts'
 import { fold, type RequestOutcome } from './assignment.ts'
 import { type CloseReport, notAllClosed, nothingClosed, whyOpen } from './cascade.ts'
@@ -31,6 +32,8 @@ const lookWaitMs = 1_000
 /** What holding an agent needs. */
 export interface OwnedActorPorts extends SurveyPorts {
   readonly clock: Clock
+  /** Called when the agent may have said anew what it does. */
+  readonly stirred: () => void
 }
 
 /** One agent's actor as its owner holds it: what to tell it, its latest facts, its watch. */
@@ -39,9 +42,9 @@ export class OwnedActor implements StartedActor {
   readonly #ports: OwnedActorPorts
   readonly #ref: ActorRef<OwnedAgentMessage, OwnedAgentAnswer>
   readonly #paths: GenerationPaths
-  readonly #arm: () => () => void
+  readonly #arms: readonly (() => () => void)[]
   readonly #waiting = new Set<(facts: AgentFacts | 'settled') => void>()
-  #disarm: (() => void) | undefined
+  readonly #disarms = new Map<() => () => void, () => void>()
   /** Where it was put here: known even if it could not be recorded. */
   #placement: Placement | undefined
   /** What its actor last said could not be trusted: files it has put aside are not found again. */
@@ -59,13 +62,22 @@ export class OwnedActor implements StartedActor {
     this.#ref = ref
     this.#paths = paths
     this.facts = { generation, assignment: fold([], []), presence: 'unknown', delivered: false }
-    this.#arm = () => ports.fs.watch(paths.agent, () => this.tell({ type: 'look' }))
+    this.#arms = [
+      () => ports.fs.watch(paths.agent, () => this.tell({ type: 'look' })),
+      () => ports.fs.watch(paths.activity, ports.stirred),
+    ]
     this.watch()
     this.tell({ type: 'look' })
   }
 
   get label(): string {
     return this.facts.generation.identity.label
+  }
+
+  /** What was last known of it, with what it says now that it does. Asks its actor nothing. */
+  get lastSeen(): AgentFacts {
+    const activity = readActivity(this.#ports.fs, this.#paths)
+    return { ...this.facts, ...(activity && { activity }) }
   }
 
   /** Tells the actor, if there is one now: a new life of it begins with a look of its own. */
@@ -105,16 +117,17 @@ export class OwnedActor implements StartedActor {
     }
   }
 
-  /** Arms the watch, if it is not armed: having none costs latency, never a record. */
+  /** Arms the watches that are not armed: having none costs latency, never a record. */
   watch(): void {
-    try {
-      this.#disarm ??= this.#arm()
-    } catch {}
+    for (const arm of this.#arms)
+      try {
+        if (!this.#disarms.has(arm)) this.#disarms.set(arm, arm())
+      } catch {}
   }
 
   release(): void {
-    this.#disarm?.()
-    this.#disarm = undefined
+    for (const disarm of this.#disarms.values()) disarm()
+    this.#disarms.clear()
   }
 
   update(facts: AgentFacts): void {

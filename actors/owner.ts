@@ -31,7 +31,7 @@ import { survey, untrusted } from './survey.ts'
 import { Tenure, type TenurePorts } from './tenure.ts'
 
 /** Everything an owner needs; `pi/compose.ts` alone puts it together. */
-export interface OwnerPorts extends Omit<TenurePorts, 'signal' | 'changed'> {
+export interface OwnerPorts extends Omit<TenurePorts, 'signal' | 'changed' | 'stirred'> {
   readonly startsAtOnce: number
   /** Levels of agents a tree may have below its lead. */
   readonly treeDepthMax: number
@@ -42,6 +42,12 @@ export interface Told {
   readonly id: string
   readonly outcome: RequestOutcome
   readonly facts: AgentFacts
+}
+
+/** All agents of a tree as they were last seen. */
+export interface Seen {
+  readonly rows: readonly Row[]
+  readonly below: readonly Descendant[]
 }
 
 /** `observing`: another process acts for this session; here it is only shown. */
@@ -59,6 +65,7 @@ export class Owner<Launch> {
   readonly #abort = new AbortController()
   readonly #starts: PQueue
   readonly #listeners = new Set<() => void>()
+  readonly #activityListeners = new Set<() => void>()
   /** What there is only while this process acts. */
   #tenure: Tenure<Launch> | undefined
   /** Why this process does not act. */
@@ -99,6 +106,19 @@ export class Owner<Launch> {
     return byLabel(rows)
   }
 
+  /**
+   * All agents as they were last seen, with what each says now that it does. None is looked at, so whoever shows a
+   * change causes none.
+   */
+  async lastSeen(): Promise<Seen> {
+    const rows = byLabel(
+      this.#tenure === undefined
+        ? await survey(this.#ports, this.#paths)
+        : this.#agents.map(({ lastSeen }) => row(lastSeen)),
+    )
+    return { rows, below: await this.#below(rows) }
+  }
+
   /** Whether some agent of this session is not settled, whoever acts for it. One that cannot be read may be at work. */
   get hasUnsettled(): boolean {
     if (this.#tenure === undefined) return this.#hasMailboxes()
@@ -131,6 +151,12 @@ export class Owner<Launch> {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Calls back when an agent may have said anew what it does. Returns its end. */
+  onActivity(listener: () => void): () => void {
+    this.#activityListeners.add(listener)
+    return () => this.#activityListeners.delete(listener)
   }
 
   /** @throws OperationError - see `startAgent` */
@@ -184,8 +210,12 @@ export class Owner<Launch> {
    * is proven gone, an orphan, may be closed from the top of the tree.
    */
   async below(): Promise<readonly Descendant[]> {
+    return this.#below(await this.rows())
+  }
+
+  #below(rows: readonly Row[]): Promise<readonly Descendant[]> {
     const isTop = this.#ports.depth === 0 && this.role === 'acting'
-    return descendantsOf(this.#ports, await this.rows(), isTop)
+    return descendantsOf(this.#ports, rows, isTop)
   }
 
   /**
@@ -267,12 +297,17 @@ export class Owner<Launch> {
   }
 
   async #act(lease: number): Promise<void> {
-    const changed = () => {
-      for (const listener of this.#listeners) listener()
+    const stirred = () => {
+      for (const listener of this.#activityListeners) listener()
     }
-    const ports = { ...this.#ports, signal: this.#abort.signal, changed }
+    const changed = () => this.#changed()
+    const ports = { ...this.#ports, signal: this.#abort.signal, changed, stirred }
     this.#tenure = await Tenure.begin(ports, this.#paths, lease)
     changed() // its rows are seen from here now
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
   }
 
   #scheduleRescan(): void {
@@ -286,8 +321,10 @@ export class Owner<Launch> {
   async #rescan(): Promise<void> {
     try {
       const tenure = this.#tenure
-      if (tenure === undefined) await this.#tryToAct()
-      else if (await tenure.hasGivenUp()) {
+      if (tenure === undefined) {
+        await this.#tryToAct()
+        if (this.role === 'observing') this.#changed() // nobody tells it what the one that acts has done
+      } else if (await tenure.hasGivenUp()) {
         this.#tenure = undefined
         await tenure.end()
         await this.#act(tenure.lease)

@@ -38,6 +38,8 @@ export interface TenurePorts extends CascadePorts {
   readonly observation: Observation
   /** Called when a row may have changed. */
   readonly changed: () => void
+  /** Called when an agent may have said anew what it does. */
+  readonly stirred: () => void
 }
 
 /** Acting for a session, from having its lease to letting go: its actors, their watches, their delivery. */

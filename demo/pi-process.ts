@@ -73,14 +73,23 @@ export const hostCommand = (args: readonly string[]): readonly string[] => [
   ...args,
 ]
 
+/** The command line of the host with Drover and the scripted model; `args` name its mode and the rest. */
+export function piCommand(args: readonly string[]): {
+  readonly file: string
+  readonly args: readonly string[]
+} {
+  const extensions = ['-e', packageDirectory, '-e', join(here, 'scripted-model.ts')]
+  return { file: host.node, args: [host.cli, '--model', scriptedModel, ...extensions, ...args] }
+}
+
 /** Starts the host in a sandbox with Drover and the scripted model; `args` name its mode and the rest. */
 export function spawnPi(
   sandbox: Sandbox,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): ChildProcessWithoutNullStreams {
-  const extensions = ['-e', packageDirectory, '-e', join(here, 'scripted-model.ts')]
-  return spawn(host.node, [host.cli, '--model', scriptedModel, ...extensions, ...args], {
+  const command = piCommand(args)
+  return spawn(command.file, command.args, {
     cwd: sandbox.project,
     env: { ...sandbox.env, ...env },
     stdio: 'pipe',

@@ -314,6 +314,14 @@ export function isPrintMode(ctx: ExtensionContext): boolean {
   return mode === undefined ? !ctx.hasUI : mode !== 'tui' && mode !== 'rpc'
 }
 
+/** What a person sees of the host: a terminal it draws, what a client shows of its requests, or nothing. */
+export function screenOf(ctx: ExtensionContext): 'terminal' | 'client' | 'none' {
+  const { mode } = ctx as { mode?: string } // 0.73.1 has none
+  if (!ctx.hasUI) return 'none'
+  if (mode === undefined) return process.stdin.isTTY ? 'terminal' : 'client'
+  return mode === 'tui' ? 'terminal' : 'client'
+}
+
 /** Whether the host takes this thinking level; 0.73.1 would take an unknown one for a part of the model's name. */
 export function hasThinkingLevel(ctx: ExtensionContext, level: string): boolean {
   return level !== 'max' || 'mode' in ctx

@@ -34,11 +34,10 @@ export function noticeDetails(report: NoticeReport): NoticeDetails {
 
 /** What is so, what it proves, and what can be done. */
 export function noticeText(report: NoticeReport): string {
-  const { generation, notice } = report
-  const { label } = generation.identity
+  const { notice } = report
   const actions = notice.actions.length === 0 ? 'none' : notice.actions.join(', ')
   return [
-    `[notice about agent ${label}] ${says[notice.condition](report)}`,
+    says[notice.condition](report),
     `What can be done with it now: ${actions}.`,
     ...lastWords(report),
   ].join('\n')

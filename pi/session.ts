@@ -10,11 +10,14 @@ import { openManaged, openPaneStatus, openWorld, type Serving, type World } from
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
 import { Delegation } from './lead/delegation.ts'
+import { renderMail } from './lead/mail-renderer.ts'
+import { StatusWidget, widgetKey } from './lead/widget.ts'
 import { leftBehind } from './left-behind.ts'
 import { ActivityLog } from './managed/activity.ts'
 import { registerAskOwnerTool } from './managed/ask-owner-tool.ts'
 import { BlockedSignal, ownerLabel } from './managed/blocked.ts'
 import { boundErrorLog } from './managed/error-log.ts'
+import { mailMessageType } from './messages.ts'
 import { type Role, roleOf } from './role.ts'
 import { shownText } from './shown.ts'
 
@@ -28,11 +31,17 @@ export class DroverSession {
   #delegation: Delegation | undefined
   #serving: Serving | undefined
   #session: string | undefined
+  #widget: StatusWidget | undefined
   #ends: (() => void)[] = []
 
   constructor(pi: ExtensionAPI, gate: HostGate) {
     this.#pi = pi
     this.#gate = gate
+    pi.registerMessageRenderer(mailMessageType, renderMail)
+    pi.registerShortcut(widgetKey, {
+      description: 'Show or hide the agents of this session',
+      handler: () => this.#widget?.toggle(),
+    })
   }
 
   /** The end of the assignment this process serves, if it serves one. */
@@ -83,6 +92,7 @@ export class DroverSession {
       this.#world = undefined
       this.#delegation = undefined
       this.#serving = undefined
+      this.#widget = undefined
       this.#session = undefined
     }
   }
@@ -102,8 +112,15 @@ export class DroverSession {
     })
     this.#delegation = delegation
     registerAgentTool(this.#pi, delegation, ctx)
+    if (ctx.hasUI) this.#showAgents(world, delegation)
     this.#gate.holdOpening()
     await delegation.resume(ctx)
+  }
+
+  #showAgents({ clock }: World, delegation: Delegation): void {
+    const widget = new StatusWidget(clock, this.#gate, delegation)
+    this.#widget = widget
+    this.#ends.push(() => widget.end())
   }
 
   async #serve(world: World, ctx: ExtensionContext, { generation, paths }: Managed): Promise<void> {

@@ -11,6 +11,7 @@ import { inspected } from './inspected.ts'
 import type { ListedDefinition } from './listed-definitions.ts'
 import { type AgentRequest, actions, parseRequest } from './request.ts'
 import { listedAgent, listedDescendant } from './rows.ts'
+import { renderAgentCall, renderAgentResult } from './tool-renderer.ts'
 
 /** One flat object: some model providers refuse unions. What belongs to which action is checked inside. */
 const parameters = Type.Object({
@@ -109,6 +110,8 @@ export function registerAgentTool(
     description: description(delegation.snapshot(ctx)),
     promptSnippet: 'Delegate tasks to agents that work in parallel and report back by themselves',
     parameters,
+    renderCall: renderAgentCall,
+    renderResult: renderAgentResult,
     // Arguments of a wrong type are carried to `execute`, so that they are refused as any other wrong request is.
     prepareArguments: (given) => (isWellTyped(given) ? given : { action: 'list', given }),
     async execute(_id, params, signal, _onUpdate, ctx) {

@@ -9,6 +9,7 @@ import type {
   Owner,
   OwnerRole,
   Row,
+  Seen,
   Told,
 } from '../../actors/index.ts'
 import { noSuchAgent, nothingClosed, survey, untrusted } from '../../actors/index.ts'
@@ -50,6 +51,7 @@ export class Delegation {
   readonly #trust: ProjectTrust
   readonly #runners: AgentRunners
   readonly #listeners = new Set<() => void>()
+  readonly #watchers = new Set<() => void>()
   #owner: Promise<Owner<Launch>> | undefined
   #opened: Owner<Launch> | undefined
 
@@ -93,6 +95,23 @@ export class Delegation {
     }
   }
 
+  /** Calls back when a row, or what an agent says it does, may have changed. Returns its end. */
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  #tellWatchers(): void {
+    for (const watcher of this.#watchers) watcher()
+  }
+
+  /** All agents as they were last seen; none before this session has delegated. Causes no change. */
+  async lastSeen(): Promise<Seen & { readonly role: OwnerRole }> {
+    const owner = this.#opened
+    if (owner === undefined) return { rows: [], below: [], role: 'acting' }
+    return { ...(await owner.lastSeen()), role: owner.role }
+  }
+
   async end(): Promise<void> {
     const owner = await this.#owner?.catch(() => undefined)
     await owner?.stop()
@@ -106,7 +125,10 @@ export class Delegation {
         this.#opened = owner
         owner.onChange(() => {
           for (const listener of this.#listeners) listener()
+          this.#tellWatchers()
         })
+        owner.onActivity(() => this.#tellWatchers())
+        this.#tellWatchers()
         return owner
       },
       (error: unknown) => {
