@@ -7,6 +7,8 @@ const lanes = {
     /^(mailbox|actors|herdr|pi)\/(?!testing\/fake-).*(?<!\.model|\.panes)\.test\.ts$/.test(file),
   // What starts terminals with real processes in them.
   panes: (file) => /\.panes\.test\.ts$|^herdr\/testing\/fake-.*\.test\.ts$/.test(file),
+  // What drives Pi's own terminal interface.
+  screens: (file) => /^test\/.*\.screens\.test\.ts$/.test(file),
   model: (file) => /\.model\.test\.ts$/.test(file),
   e2e: (file) => /^test\/.*\.e2e\.test\.ts$/.test(file),
 }

@@ -25,7 +25,7 @@ const reporters =
       ]
 
 // Real processes share the machine: end-to-end files run one after another.
-const concurrency = lane === 'e2e' ? 1 : 2
+const concurrency = lane === 'e2e' || lane === 'screens' ? 1 : 2
 const { status } = spawnSync(
   process.execPath,
   ['--import', 'tsx', '--test', `--test-concurrency=${concurrency}`, ...reporters, ...files],
