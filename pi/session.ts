@@ -8,6 +8,7 @@ import type { ManagedAgent, OwnAgents } from '../actors/index.ts'
 import { openManaged, openPaneStatus, openWorld, type Serving, type World } from './compose.ts'
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
+import type { Lead } from './lead/agents-command.ts'
 import { Delegation } from './lead/delegation.ts'
 import { leftBehind } from './left-behind.ts'
 import { ActivityLog } from './managed/activity.ts'
@@ -16,6 +17,8 @@ import { BlockedSignal, ownerLabel } from './managed/blocked.ts'
 import { boundErrorLog } from './managed/error-log.ts'
 import { type Role, roleOf } from './role.ts'
 import { shownText } from './shown.ts'
+
+const notStarted = 'No session has been opened yet.'
 
 type Managed = Extract<Role, { role: 'managed' }>
 
@@ -27,6 +30,7 @@ export class DroverSession {
   #delegation: Delegation | undefined
   #serving: Serving | undefined
   #session: string | undefined
+  #lead: Lead | string = notStarted
   #ends: (() => void)[] = []
 
   constructor(pi: ExtensionAPI, gate: HostGate) {
@@ -37,6 +41,11 @@ export class DroverSession {
   /** The end of the assignment this process serves, if it serves one. */
   get left(): Promise<void> | undefined {
     return this.#serving?.left
+  }
+
+  /** What the person manages here, or why nothing. */
+  get lead(): Lead | string {
+    return this.#lead
   }
 
   get #agent(): ManagedAgent | undefined {
@@ -54,13 +63,13 @@ export class DroverSession {
       const world = openWorld()
       this.#world = world
       const role = roleOf(world.fs, world.processes, world.root, session)
-      if (role.role === 'bystander') this.#tell(role.why)
-      else if (role.role === 'lead') await this.#lead(world, ctx)
+      if (role.role === 'bystander') this.#standBy(role.why)
+      else if (role.role === 'lead') await this.#beLead(world, ctx)
       else await this.#serve(world, ctx, role)
       const left = previousSessionFile && (await leftBehind(world, previousSessionFile))
       if (left) this.#tell(left)
     } catch (error) {
-      this.#tell(`Drover cannot work here: ${(error as Error).message}`)
+      this.#standBy(`Drover cannot work here: ${(error as Error).message}`)
     }
   }
 
@@ -77,6 +86,7 @@ export class DroverSession {
       this.#delegation = undefined
       this.#serving = undefined
       this.#session = undefined
+      this.#lead = notStarted
     }
   }
 
@@ -87,13 +97,21 @@ export class DroverSession {
     else this.#gate.whenShown(() => this.#gate.ctx?.ui.notify(shown, 'warning'))
   }
 
-  async #lead(world: World, ctx: ExtensionContext): Promise<void> {
+  #standBy(why: string): void {
+    this.#lead = why
+    this.#tell(why)
+  }
+
+  async #beLead(world: World, ctx: ExtensionContext): Promise<void> {
     const session = ctx.sessionManager.getSessionId()
     const delegation = new Delegation(this.#pi, world, this.#gate, {
       rootSession: session,
       depth: 0,
     })
     this.#delegation = delegation
+    const ended = new AbortController()
+    this.#ends.push(() => ended.abort())
+    this.#lead = { world, delegation, ended: ended.signal }
     registerAgentTool(this.#pi, delegation, ctx)
     this.#gate.holdOpening()
     await delegation.resume(ctx)
@@ -101,6 +119,7 @@ export class DroverSession {
 
   async #serve(world: World, ctx: ExtensionContext, { generation, paths }: Managed): Promise<void> {
     const { root: rootSession, depth } = generation
+    this.#lead = `This session is the agent ${generation.identity.label}; it is managed from the session that leads it.`
     const delegation = new Delegation(this.#pi, world, this.#gate, {
       rootSession,
       depth,
