@@ -73,13 +73,24 @@ export function spawnPi(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): ChildProcessWithoutNullStreams {
-  const extensions = ['-e', packageDirectory, '-e', join(here, 'scripted-model.ts')]
-  return spawn(host.node, [host.cli, '--model', scriptedModel, ...extensions, ...args], {
+  return spawn(host.node, piArguments(args), {
     cwd: sandbox.project,
     env: { ...sandbox.env, ...env },
     stdio: 'pipe',
   })
 }
+
+/** What node is to run for that: the host with Drover and the scripted model. */
+const piArguments = (args: readonly string[]): string[] => {
+  const extensions = ['-e', packageDirectory, '-e', join(here, 'scripted-model.ts')]
+  return [host.cli, '--model', scriptedModel, ...extensions, ...args]
+}
+
+/** The same as one command, for a terminal. */
+export const piCommand = (args: readonly string[] = []): string[] => [
+  host.node,
+  ...piArguments(args),
+]
 
 export interface PiEvent {
   readonly type: string

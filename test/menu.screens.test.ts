@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { generations } from '../demo/evidence.ts'
-import type { PiEvent, PiProcess, Sandbox } from '../demo/pi-process.ts'
+import { type PiEvent, type PiProcess, type Sandbox, spawnPi } from '../demo/pi-process.ts'
 import {
   delegate,
   fact,
+  mails,
   notices,
-  printPi,
   runs,
   sandbox,
   settled,
@@ -83,7 +91,12 @@ const optionsOf = (dialog: PiEvent): string => (dialog['options'] as string[]).j
 function opened(t: TestContext, prepare: (place: Sandbox) => void = () => {}) {
   const place = sandbox(t, [
     { when: 'delegate and wait', calls: [delegate('scout', 'hold on')] },
+    {
+      when: 'delegate two',
+      calls: [delegate('scout', 'hold on'), delegate('reviewer', 'be quick')],
+    },
     { when: 'hold on', hang: true },
+    { when: 'be quick', say: 'All is well.' },
     { when: 'accepted', hang: true },
     { when: 'say something', say: 'Something.' },
   ])
@@ -118,7 +131,8 @@ describe('/agents', () => {
     assert.match(optionsOf(main), /^Running \(0\)\nDefinitions \(5 of 5 in use\)\nLayout \(tab\)\n/)
     assert.match(optionsOf(await person.chooses('scout')), /^generalist · bundled\n/)
     assert.match(String((await person.asked())['title']), /^scout \(bundled\)/)
-    const details = await (await person.chooses('Details'), person.asked())
+    await person.chooses('Details')
+    const details = await person.asked()
     assert.match(String(details['title']), /tools: read, grep, find, ls {2}\(bundled\)/)
     assert.doesNotMatch(String(details['title']), /pi\/definitions|\/bundled/)
     await person.leaves(3)
@@ -136,18 +150,18 @@ describe('/agents', () => {
   })
 
   it('changes and resets fields of the global override, and leaves all else in it as it is', async (t) => {
-    const text = (middle: string) =>
+    const file = (middle: string) =>
       `\uFEFF---\r\n# mine\r\nname:   scout\r\n${middle}odd: 1.0\r\n---\r\n\r\nMine  \r\n`
     let path = ''
     const { lead, person } = opened(t, (place) => {
-      path = globalDefinition(place, 'scout', text('model:  "a/b"  # why\r\n'))
+      path = globalDefinition(place, 'scout', file('model:  "a/b"  # why\r\n'))
     })
     person.types('/agents definitions')
     await person.chooses('scout · bundled + global · a/b')
     await person.chooses('Model: a/b')
     await person.chooses('scripted/actor')
     await told(lead, 'scout: model is scripted/actor')
-    assert.equal(readFileSync(path, 'utf8'), text('model:  scripted/actor  # why\r\n'))
+    assert.equal(readFileSync(path, 'utf8'), file('model:  scripted/actor  # why\r\n'))
     await person.chooses('Model: scripted/actor')
     await person.chooses('Write provider/id')
     await person.says('no/such\ntools: all')
@@ -158,7 +172,8 @@ describe('/agents', () => {
     await person.chooses('Thinking')
     await person.chooses('high')
     await told(lead, 'scout: thinking is high')
-    const details = await (await person.chooses('Details'), person.asked())
+    await person.chooses('Details')
+    const details = await person.asked()
     assert.match(String(details['title']), /thinking: high {2}\(global: .*scout.md:\d/)
     await person.leaves()
     for (const field of ['model', 'enabled', 'thinking']) {
@@ -166,7 +181,7 @@ describe('/agents', () => {
       await person.chooses(field)
       await told(lead, `scout: ${field} is reset`)
     }
-    assert.equal(readFileSync(path, 'utf8'), text(''))
+    assert.equal(readFileSync(path, 'utf8'), file(''))
   })
 
   it('makes an override that says one thing where there is none, and no definition of a project everywhere', async (t) => {
@@ -284,12 +299,44 @@ describe('/agents', () => {
     await person.leaves()
   })
 
-  it('says that it does nothing where nobody could answer', async (t) => {
+  it('keeps as files what the session was not told, and tells it nothing more', async (t) => {
+    const { place, lead, person } = opened(t)
+    lead.prompt('delegate two')
+    const results = () =>
+      generations(place).flatMap(({ path }) =>
+        readdirSync(join(path, 'agent')).filter((name) => name.includes('-result-')),
+      )
+    await fact('one has a result, and its session is busy', () => results().length === 1)
+    person.types('/agents stop')
+    const question = await person.confirms(true)
+    assert.match(String(question['message']), /discarded: scout \(scout\)\./)
+    assert.match(String(question['message']), /kept as files: reviewer \(reviewer\)\./)
+    const report = await told(lead, 'Results nobody had read are kept in: ')
+    const file = /kept in: (.*)\.$/m.exec(report)?.[1] ?? ''
+    assert.equal(readFileSync(file, 'utf8'), 'All is well.')
+    await settled(place, [lead])
+    lead.prompt('say something')
+    await fact('the session goes on', () => runs(lead) === 2)
+    assert.deepEqual(mails(lead), [])
+  })
+
+  it('says why it does nothing in the session of an agent', async (t) => {
+    const { place, lead } = opened(t)
+    lead.prompt('delegate and wait')
+    const [answer] = await fact(
+      'an agent works',
+      () => toolAnswers(lead).length === 1 && toolAnswers(lead),
+    )
+    const beside = startPi(place, { session: String(answer?.details['pi_session_path']) })
+    t.after(() => beside.kill())
+    beside.prompt('/agents stop')
+    assert.match(await told(beside, '/agents does nothing here.'), /agent/)
+  })
+
+  it('says why it does nothing where nobody could answer', async (t) => {
     const place = sandbox(t, [])
-    const { code, stderr } = await printPi(place, ['/agents']).then((answer) => ({
-      ...answer,
-      stderr: answer.stderr ?? '',
-    }))
-    assert.equal(code, 0, stderr)
+    const pi = spawnPi(place, ['-p', '/agents'])
+    pi.stdin.end()
+    assert.match(await text(pi.stderr), /\/agents does nothing here\. .*nobody could answer/)
   })
 })
