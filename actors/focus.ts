@@ -24,7 +24,7 @@ export async function focusAgent(
     generation.identity.generation,
   )
   const placement = assignment.placement ?? { runner: generation.runner, pane }
-  return runner.focus({ generation, paths, placement })
+  return runner.focus({ generation, paths, placement }, pane)
 }
 
 function whoAndWhere({ generation, pane }: AgentFacts) {

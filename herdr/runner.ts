@@ -16,7 +16,7 @@ import {
   type StopReason,
   shownAndSaid,
 } from '../actors/index.ts'
-import type { Clock, Ids, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
+import type { Clock, Ids, MailboxFs, Pane, Placement, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError, isNotFound } from './errors.ts'
 import { Launcher, withdrawLaunch } from './launcher.ts'
@@ -137,7 +137,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   }
 
   /** @throws HerdrError - its pane is not proven to be its pane, or herdr says no */
-  async focus(place: AgentPlace): Promise<'focused'> {
+  async focus(place: AgentPlace, where?: Pane): Promise<'focused' | 'changed'> {
     const { client, finder } = this.#inside()
     const found = await finder.find(place, 0)
     if (typeof found !== 'object')
@@ -147,6 +147,11 @@ export class HerdrRunner implements AgentRunner<Launch> {
         outcome: 'refused',
         message: 'Its pane cannot be found now. List agents again.',
       })
+    const { workspace_id, tab_id, pane_id } = found
+    const isThere =
+      where === undefined ||
+      (where.workspace === workspace_id && where.tab === tab_id && where.pane === pane_id)
+    if (!isThere) return 'changed'
     await client.request('pane.focus', { pane_id: found.pane_id })
     return 'focused'
   }
