@@ -47,7 +47,7 @@ export function registerAgentsCommand(
     async handler(args, ctx) {
       const found = ctx.hasUI ? lead() : 'It asks questions, and nobody could answer them here.'
       if (typeof found === 'string')
-        return refuse(`/${agentsCommand} does nothing here. ${found}`, ctx)
+        return sayWhyNot(`/${agentsCommand} does nothing here. ${found}`, ctx)
       const { world, delegation, ended } = found
       close() // a menu that is open gives way: of two, 0.73.1 would never end the first
       const own = new AbortController()
@@ -84,7 +84,7 @@ function completions(prefix: string): AutocompleteItem[] | null {
     : found.map(({ text, description }) => ({ value: text, label: text, description }))
 }
 
-function refuse(why: string, ctx: ExtensionCommandContext): void {
+function sayWhyNot(why: string, ctx: ExtensionCommandContext): void {
   if (ctx.hasUI) ctx.ui.notify(shownText(why), 'warning')
   else console.error(shownText(why))
 }
