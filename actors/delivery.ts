@@ -49,6 +49,8 @@ export class Delivery {
   readonly #told = new Set<string>()
   readonly #unsubscribe: () => void
   #isPumpQueued = false
+  /** How many want nothing to be handed over now. */
+  #holds = 0
 
   constructor(ports: DeliveryPorts) {
     this.#ports = ports
@@ -71,6 +73,15 @@ export class Delivery {
     if (this.#isPumpQueued || this.#waiting.size === 0) return
     this.#isPumpQueued = true
     this.#tell('pump')
+  }
+
+  /** Hands nothing over until the answer is called: what is told starts a run. */
+  hold(): () => void {
+    this.#holds++
+    return () => {
+      this.#holds--
+      this.pump()
+    }
   }
 
   async stop(): Promise<void> {
@@ -133,11 +144,13 @@ export class Delivery {
 
   async #send(): Promise<void> {
     const { host } = this.#ports
-    if (this.#waiting.size === 0 || this.#inDoubt.size > 0 || !host.isIdle()) return
+    if (this.#holds > 0 || this.#waiting.size === 0) return
+    if (this.#inDoubt.size > 0 || !host.isIdle()) return
     const current = await this.#current()
     if (current.length === 0) return
     const reports = await this.#fitting(current)
-    if (this.#actor.state !== 'running') return // stopped meanwhile: what is sent now would start another run
+    // Stopped or held meanwhile: what is sent now would start another run.
+    if (this.#actor.state !== 'running' || this.#holds > 0) return
     // Marked first: once the host has it, a crash of ours must lead to a look, never to a second send.
     for (const key of current.map(keyOf)) this.#inDoubt.add(key)
     try {

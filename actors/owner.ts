@@ -12,9 +12,16 @@ import {
   takeLease,
 } from '../mailbox/index.ts'
 import type { RequestOutcome } from './assignment.ts'
-import { type CloseReport, closeBelow, mergeReports, notAllClosed } from './cascade.ts'
+import {
+  type CloseReport,
+  closeBelow,
+  mergeReports,
+  notAllClosed,
+  nothingClosed,
+} from './cascade.ts'
 import { byLabel, type Descendant, descendantsOf } from './descendants.ts'
 import { edgesBelow } from './edges.ts'
+import { focusAgent } from './focus.ts'
 import type { OwnedActor } from './owned-actor.ts'
 import type { Inspection, OwnerRequest } from './owned-agent.ts'
 import {
@@ -73,6 +80,8 @@ export class Owner<Launch> {
   #cancelRescan: () => void = () => {}
   #rescanning: Promise<void> | undefined
   #starting = 0
+  readonly #startsUnderWay = new Set<Promise<unknown>>()
+  #stopStarts = new AbortController()
 
   private constructor(ports: OwnerPorts) {
     this.#ports = ports
@@ -173,10 +182,14 @@ export class Owner<Launch> {
       if (isCounted) this.#starting--
       isCounted = false
     }
+    const until = AbortSignal.any([signal, this.#stopStarts.signal])
+    // Asked again: it may have waited for its turn.
+    const start = this.#starts.add(() => this.#acting('delegate').start(order, until, uncount))
+    this.#startsUnderWay.add(start)
     try {
-      // Asked again: it may have waited for its turn.
-      return await this.#starts.add(() => this.#acting('delegate').start(order, signal, uncount))
+      return await start
     } finally {
+      this.#startsUnderWay.delete(start)
       uncount()
     }
   }
@@ -263,6 +276,48 @@ export class Owner<Launch> {
     this.#starts.pause()
     await this.#tenure?.stopTelling() // what is told starts a run, and this session is to have none any more
     return mergeReports(await Promise.all(this.#agents.map((agent) => agent.end())))
+  }
+
+  /**
+   * Ends every agent of this session now, whatever it has not told yet, and takes back what is being started. The
+   * session goes on and may delegate again. Results nobody has read are kept as files.
+   *
+   * @returns what was closed, what was not and why, and those files
+   * @throws OperationError - this process does not act for the session now
+   */
+  async stopAll(): Promise<CloseReport> {
+    const tell = this.#acting('stop').holdTelling()
+    try {
+      this.#stopStarts.abort()
+      this.#stopStarts = new AbortController()
+      const starts = Promise.allSettled(this.#startsUnderWay)
+      // One that is being started has no process that could be proven gone before its start is over.
+      const atWork = this.#agents.filter(({ facts }) => facts.assignment.phase !== 'offered')
+      const [reports] = await Promise.all([Promise.all(atWork.map((agent) => agent.end())), starts])
+      const rest = this.#agents.filter((agent) => !atWork.includes(agent))
+      const untouched = this.unreadable.map((label) => ({
+        label,
+        why: 'its mailbox cannot be trusted, so nothing is done with it',
+      }))
+      return mergeReports([
+        ...reports,
+        ...(await Promise.all(rest.map((agent) => agent.end()))),
+        { ...nothingClosed, notClosed: untouched },
+      ])
+    } finally {
+      tell()
+    }
+  }
+
+  /**
+   * Shows an agent of this tree to the person, if it still is where it was seen: by the same label, session and pane.
+   *
+   * @returns `changed`: it is not, and nothing was sent; `unsupported`: there is no pane to show
+   * @throws Error - its pane could not be found or shown
+   */
+  async focus(seen: Row): Promise<'focused' | 'unsupported' | 'changed'> {
+    const rows = [...(await this.rows()), ...(await this.below()).map((each) => each.row)]
+    return focusAgent(this.#ports, rows, seen)
   }
 
   /** Looks at everything now. */

@@ -112,8 +112,12 @@ export interface AgentRunner<Launch = unknown> {
   capture(place: AgentTrace): Promise<Capture>
   /** The agent's process and those below it, with what each runs. */
   processes(place: AgentPlace): Promise<readonly AgentProcess[]>
-  /** Shows the agent to the person, where there is something to show. */
-  focus(place: AgentPlace): Promise<'focused' | 'unsupported'>
+  /**
+   * Shows the agent to the person, where there is something to show.
+   *
+   * @param where the pane it was seen in: if it is in another one now, nothing is done
+   */
+  focus(place: AgentPlace, where?: Pane): Promise<'focused' | 'unsupported' | 'changed'>
   /**
    * Ends the agent's process and what it started: asks, waits, forces, and proves it gone. Repeating it is harmless.
    * Signals nothing whose identity is not proven, and closes nothing it did not open.

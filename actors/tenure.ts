@@ -185,6 +185,11 @@ export class Tenure<Launch> {
     return this.#delivery.stop()
   }
 
+  /** Hands nothing over until the answer is called. */
+  holdTelling(): () => void {
+    return this.#delivery.hold()
+  }
+
   /** Lets go of everything: agents work on. */
   async end(): Promise<void> {
     for (const unsubscribe of this.#unsubscribes) unsubscribe()
@@ -246,6 +251,7 @@ export class Tenure<Launch> {
   #settled(name: string, report: CloseReport): void {
     const actor = this.#agents.get(name)
     actor?.settle(report)
+    this.#delivery.offer(name, []) // what it had to tell is told, or is named in the report
     this.#agents.delete(name)
     this.#heard.delete(name)
     actor?.release()

@@ -74,7 +74,7 @@ export const hostCommand = (args: readonly string[]): readonly string[] => [
 ]
 
 /** The command line of the host with Drover and the scripted model; `args` name its mode and the rest. */
-export function piCommand(args: readonly string[]): {
+export function piCommand(args: readonly string[] = []): {
   readonly file: string
   readonly args: readonly string[]
 } {

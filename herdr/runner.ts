@@ -17,7 +17,7 @@ import {
   type StopReason,
   shownAndSaid,
 } from '../actors/index.ts'
-import type { Clock, MailboxFs, Placement, Processes } from '../mailbox/index.ts'
+import type { Clock, MailboxFs, Pane, Placement, Processes } from '../mailbox/index.ts'
 import type { HerdrClient } from './client.ts'
 import { HerdrError } from './errors.ts'
 import { HerdrSession } from './herdr-session.ts'
@@ -139,7 +139,7 @@ export class HerdrRunner implements AgentRunner<Launch> {
   }
 
   /** @throws HerdrError - its pane is not proven to be its pane, or herdr says no */
-  async focus(place: AgentPlace): Promise<'focused'> {
+  async focus(place: AgentPlace, where?: Pane): Promise<'focused' | 'changed'> {
     const session = this.#inside()
     const found = await session.find(place, 0)
     if (typeof found !== 'object')
@@ -149,7 +149,12 @@ export class HerdrRunner implements AgentRunner<Launch> {
         outcome: 'refused',
         message: 'Its pane cannot be found now. List agents again.',
       })
-    await session.client.request('pane.focus', { pane_id: found.pane_id })
+    const { workspace_id, tab_id, pane_id } = found
+    const isThere =
+      where === undefined ||
+      (where.workspace === workspace_id && where.tab === tab_id && where.pane === pane_id)
+    if (!isThere) return 'changed'
+    await session.client.request('pane.focus', { pane_id })
     return 'focused'
   }
 

@@ -39,7 +39,14 @@ export {
   rootPaths,
   sessionClaimPath,
 } from './layout.ts'
-export { type LeasePlace, leaseIn, type ReadLease, releaseLease, takeLease } from './lease.ts'
+export {
+  holdsLease,
+  type LeasePlace,
+  leaseIn,
+  type ReadLease,
+  releaseLease,
+  takeLease,
+} from './lease.ts'
 export * as limits from './limits.ts'
 export type * from './ports.ts'
 export { systemProcesses } from './process-identity.ts'

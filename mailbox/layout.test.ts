@@ -140,7 +140,7 @@ for (const backend of backends) {
       const owner = ownerPaths(paths, 'owner-session')
       const generation = generationPaths(owner.directory, idOf('g'))
       const { file: _, ready: __, errorLog: ___, activityFile: _____, ...directories } = generation
-      const { ballast: ____, ...rootDirectories } = paths
+      const { ballast: ____, editing: ______, ...rootDirectories } = paths
       return {
         ...mailbox,
         directories: [rootDirectories, owner, directories].flatMap((some) => Object.values(some)),

@@ -13,6 +13,8 @@ export interface RootPaths {
   readonly takeover: string
   readonly results: string
   readonly ballast: string
+  /** The lease under which files of the person are changed, one change at a time. Made when it is first needed. */
+  readonly editing: string
 }
 
 export interface OwnerPaths {
@@ -48,6 +50,7 @@ export function rootPaths(agentDirectory: string): RootPaths {
     takeover: `${mailboxes}/takeover`,
     results: `${drover}/results`,
     ballast: `${drover}/ballast`,
+    editing: `${drover}/editing`,
   }
 }
 

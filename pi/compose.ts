@@ -39,6 +39,8 @@ import {
   systemProcesses,
   trustedAgentDirectory,
 } from '../mailbox/index.ts'
+import { Dialogs } from './dialogs.ts'
+import { FileEditor } from './file-editor.ts'
 import { agentDirectory, type HostGate } from './host.ts'
 import { build } from './launch.ts'
 import { PiOwnerHost } from './lead/owner-host.ts'
@@ -60,6 +62,10 @@ export interface World {
   /** Ends it: what it held is free then. */
   readonly end: () => void
   readonly observation: Observation
+  /** Changes files of the person. */
+  readonly editor: FileEditor
+  /** What asks the person, one question at a time. */
+  readonly dialogs: Dialogs
 }
 
 /** @throws MailboxError - this platform or this agent directory cannot be used; the message says what to do */
@@ -67,16 +73,15 @@ export function openWorld(): World {
   const processes = systemProcesses()
   const directory = trustedAgentDirectory(agentDirectory())
   const root = rootPaths(directory)
+  const life = startRuntime(processes, systemIds)
+  const ports = { fs: diskFs, clock: systemClock, ids: systemIds, processes, root, ...life }
   return {
-    fs: diskFs,
-    clock: systemClock,
-    ids: systemIds,
-    processes,
-    root,
+    ...ports,
     reserve: reserveAt(diskFs, root.ballast),
     agentDirectory: directory,
     observation: new Observation(),
-    ...startRuntime(processes, systemIds),
+    editor: new FileEditor(ports),
+    dialogs: new Dialogs(),
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from '../mailbox/index.ts'
 import { openManaged, openPaneStatus, openWorld, type Serving, type World } from './compose.ts'
 import type { HostGate } from './host.ts'
 import { registerAgentTool } from './lead/agent-tool.ts'
+import type { Lead } from './lead/agents-command.ts'
 import { Delegation } from './lead/delegation.ts'
 import { renderMail } from './lead/mail-renderer.ts'
 import { StatusWidget, widgetKey } from './lead/widget.ts'
@@ -21,6 +22,8 @@ import { mailMessageType } from './messages.ts'
 import { type Role, roleOf } from './role.ts'
 import { shownText } from './shown.ts'
 
+const notStarted = 'No session has been opened yet.'
+
 type Managed = Extract<Role, { role: 'managed' }>
 
 /** What Drover is in one session of the host: lead, agent, or bystander. Begins and ends with the session. */
@@ -32,6 +35,7 @@ export class DroverSession {
   #serving: Serving | undefined
   #session: string | undefined
   #widget: StatusWidget | undefined
+  #lead: Lead | string = notStarted
   #ends: (() => void)[] = []
 
   constructor(pi: ExtensionAPI, gate: HostGate) {
@@ -55,6 +59,11 @@ export class DroverSession {
     return this.#delegation && clock && { agents: this.#delegation, clock }
   }
 
+  /** What the person manages here, or why nothing. */
+  get lead(): Lead | string {
+    return this.#lead
+  }
+
   get #agent(): ManagedAgent | undefined {
     const agent = this.#serving?.agent
     return agent === 'leave' ? undefined : agent
@@ -70,13 +79,13 @@ export class DroverSession {
       const world = openWorld()
       this.#world = world
       const role = roleOf(world.fs, world.processes, world.root, session)
-      if (role.role === 'bystander') this.#tell(role.why)
-      else if (role.role === 'lead') await this.#lead(world, ctx)
+      if (role.role === 'bystander') this.#standBy(role.why)
+      else if (role.role === 'lead') await this.#beLead(world, ctx)
       else await this.#serve(world, ctx, role)
       const left = previousSessionFile && (await leftBehind(world, previousSessionFile))
       if (left) this.#tell(left)
     } catch (error) {
-      this.#tell(`Drover cannot work here: ${(error as Error).message}`)
+      this.#standBy(`Drover cannot work here: ${(error as Error).message}`)
     }
   }
 
@@ -94,6 +103,7 @@ export class DroverSession {
       this.#serving = undefined
       this.#widget = undefined
       this.#session = undefined
+      this.#lead = notStarted
     }
   }
 
@@ -104,13 +114,21 @@ export class DroverSession {
     else this.#gate.whenShown(() => this.#gate.ctx?.ui.notify(shown, 'warning'))
   }
 
-  async #lead(world: World, ctx: ExtensionContext): Promise<void> {
+  #standBy(why: string): void {
+    this.#lead = why
+    this.#tell(why)
+  }
+
+  async #beLead(world: World, ctx: ExtensionContext): Promise<void> {
     const session = ctx.sessionManager.getSessionId()
     const delegation = new Delegation(this.#pi, world, this.#gate, {
       rootSession: session,
       depth: 0,
     })
     this.#delegation = delegation
+    const ended = new AbortController()
+    this.#ends.push(() => ended.abort())
+    this.#lead = { world, delegation, ended: ended.signal }
     registerAgentTool(this.#pi, delegation, ctx)
     if (ctx.hasUI) this.#showAgents(world, delegation)
     this.#gate.holdOpening()
@@ -125,6 +143,7 @@ export class DroverSession {
 
   async #serve(world: World, ctx: ExtensionContext, { generation, paths }: Managed): Promise<void> {
     const { root: rootSession, depth } = generation
+    this.#lead = `This session is the agent ${generation.identity.label}; it is managed from the session that leads it.`
     const delegation = new Delegation(this.#pi, world, this.#gate, {
       rootSession,
       depth,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -12,8 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { diskFs, systemIds } from '../mailbox/index.ts'
-import { readSettings, settingsPath, writeSettings } from './settings.ts'
+import { changeSetting, readSettings, settingsPath, writeSettings } from './settings.ts'
+import { editorFor } from './testing/editor-for.ts'
 
 function places(t: TestContext, global: unknown, project?: unknown) {
   const agentDirectory = mkdtempSync(join(tmpdir(), 'drover-settings-'))
@@ -83,7 +84,7 @@ describe('settings', () => {
 
   it('are changed without touching what is not known', async (t) => {
     const { agentDirectory } = places(t, { unknown: { a: 1 }, placement: 'tab' })
-    await writeSettings(diskFs, systemIds, agentDirectory, (now) => ({
+    await writeSettings(editorFor(t, agentDirectory), agentDirectory, (now) => ({
       ...now,
       placement: 'split',
     }))
@@ -96,7 +97,10 @@ describe('settings', () => {
     const elsewhere = join(agentDirectory, 'dotfiles.json')
     writeFileSync(elsewhere, '{"unknown":1}')
     symlinkSync(elsewhere, settingsPath(agentDirectory))
-    await writeSettings(diskFs, systemIds, agentDirectory, (now) => ({ ...now, liveAgentsMax: 3 }))
+    await writeSettings(editorFor(t, agentDirectory), agentDirectory, (now) => ({
+      ...now,
+      liveAgentsMax: 3,
+    }))
     assert.ok(lstatSync(settingsPath(agentDirectory)).isSymbolicLink())
     assert.deepEqual(JSON.parse(readFileSync(elsewhere, 'utf8')), { unknown: 1, liveAgentsMax: 3 })
   })
@@ -106,9 +110,101 @@ describe('settings', () => {
     rmSync(settingsPath(agentDirectory))
     mkdirSync(settingsPath(agentDirectory))
     await assert.rejects(
-      writeSettings(diskFs, systemIds, agentDirectory, () => ({})),
+      writeSettings(editorFor(t, agentDirectory), agentDirectory, () => ({})),
       /Mend or remove/,
     )
-    assert.deepEqual(readdirSync(agentDirectory).sort(), ['drover.json', 'project'])
+    assert.deepEqual(readdirSync(agentDirectory).sort(), ['drover', 'drover.json', 'project'])
   })
+
+  it('of many changes by several windows at once lose none', async (t) => {
+    const { agentDirectory } = places(t, { unknown: 1 })
+    const windows = [1, 2, 3].map(() => editorFor(t, agentDirectory))
+    const keys = windows.flatMap((editor, window) =>
+      [0, 1, 2, 3].map((each) => ({ editor, key: `key-${window}-${each}` })),
+    )
+    await Promise.all(
+      keys.map(({ editor, key }) =>
+        writeSettings(editor, agentDirectory, (now) => ({ ...now, [key]: true })),
+      ),
+    )
+    const written = JSON.parse(readFileSync(settingsPath(agentDirectory), 'utf8'))
+    assert.deepEqual(Object.keys(written).sort(), [...keys.map(({ key }) => key), 'unknown'].sort())
+  })
+
+  it('keep how their file is indented', async (t) => {
+    const { agentDirectory } = places(t, '{\n\t"unknown": 1\n}\n')
+    await writeSettings(editorFor(t, agentDirectory), agentDirectory, (now) => ({ ...now, b: 2 }))
+    const text = readFileSync(settingsPath(agentDirectory), 'utf8')
+    assert.equal(text, '{\n\t"unknown": 1,\n\t"b": 2\n}\n')
+  })
+})
+
+describe('a setting that is changed', () => {
+  const files = (agentDirectory: string) =>
+    [settingsPath(agentDirectory), join(agentDirectory, 'project/.pi/drover.json')].map((path) =>
+      existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined,
+    )
+
+  for (const [what, global, project, projectTrusted, scope, after] of [
+    ['nowhere set', undefined, undefined, true, 'global', [{ placement: 'split' }, undefined]],
+    [
+      'set for all',
+      { placement: 'tab', a: 1 },
+      {},
+      true,
+      'global',
+      [{ a: 1, placement: 'split' }, {}],
+    ],
+    [
+      'set by a trusted project',
+      { placement: 'tab' },
+      { placement: 'tab', b: 1 },
+      true,
+      'project',
+      [{ placement: 'tab' }, { b: 1, placement: 'split' }],
+    ],
+    [
+      'set by a project nobody trusts',
+      {},
+      { placement: 'tab' },
+      false,
+      'global',
+      [{ placement: 'split' }, { placement: 'tab' }],
+    ],
+    [
+      'set wrongly by a trusted project',
+      {},
+      { placement: 'up' },
+      true,
+      'global',
+      [{ placement: 'split' }, { placement: 'up' }],
+    ],
+  ] as const)
+    it(`is written where it counts: placement ${what}`, async (t) => {
+      const found = { ...places(t, global, project), projectTrusted }
+      const editor = editorFor(t, found.agentDirectory)
+      const changed = await changeSetting(editor, found, 'placement', 'split')
+      assert.equal(changed.scope, scope)
+      assert.deepEqual(files(found.agentDirectory), after)
+      assert.equal(readSettings(found).settings.placement, 'split')
+    })
+
+  it('is a limit for all, whatever a trusted project says', async (t) => {
+    const found = { ...places(t, {}, { mailboxPayloadLimitBytes: 2_048 }), projectTrusted: true }
+    const editor = editorFor(t, found.agentDirectory)
+    const changed = await changeSetting(editor, found, 'mailboxPayloadLimitBytes', 4_096)
+    assert.equal(changed.scope, 'global')
+    assert.equal(readSettings(found).settings.mailboxPayloadLimitBytes, 4_096)
+    await changeSetting(editor, found, 'mailboxPayloadLimitBytes', undefined)
+    assert.deepEqual(files(found.agentDirectory), [{}, { mailboxPayloadLimitBytes: 2_048 }])
+  })
+
+  for (const value of [1_023, 1_048_577, 2_048.5, Number.NaN])
+    it(`is refused where it is not valid: ${value} bytes`, async (t) => {
+      const found = places(t, {})
+      const editor = editorFor(t, found.agentDirectory)
+      const change = changeSetting(editor, found, 'inlineAttachmentLimitBytes', value)
+      await assert.rejects(change, /no value for/)
+      assert.deepEqual(files(found.agentDirectory)[0], {})
+    })
 })

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { type Ids, limits, type MailboxFs } from '../mailbox/index.ts'
-import { real } from './definitions/index.ts'
+import { limits } from '../mailbox/index.ts'
+import type { FileEditor } from './file-editor.ts'
 
 export type RunnerSetting = 'auto' | 'herdr' | 'headless'
 
@@ -45,12 +45,15 @@ const runner = z.enum(['auto', 'herdr', 'headless'])
 const liveAgents = z.int().min(1).max(liveAgentsHighest)
 const trusted = z.record(z.string(), z.boolean())
 
-/** Reads the settings in effect. Never throws: what cannot be read is as if it were not there, and is said. */
-export function readSettings(places: {
+/** Whose settings, and where they are asked for. */
+export interface SettingsPlaces {
   readonly agentDirectory: string
   readonly cwd: string
   readonly projectTrusted: boolean
-}): SettingsReading {
+}
+
+/** Reads the settings in effect. Never throws: what cannot be read is as if it were not there, and is said. */
+export function readSettings(places: SettingsPlaces): SettingsReading {
   const diagnostics: string[] = []
   const path = settingsPath(places.agentDirectory)
   const global = readObject(path, diagnostics)
@@ -75,31 +78,75 @@ export function readSettings(places: {
   }
 }
 
+type Values = Readonly<Record<string, unknown>>
+
 /**
- * Changes the global settings, keeping every key it does not know. A link to the file stays a link.
+ * Changes the global settings, keeping every key it does not know, and what other windows change meanwhile. A link to
+ * the file stays a link.
  *
  * @throws Error - the file is no settings file, or cannot be written; nothing was changed
  */
-export async function writeSettings(
-  fs: MailboxFs,
-  ids: Ids,
+export function writeSettings(
+  editor: FileEditor,
   agentDirectory: string,
-  change: (now: Readonly<Record<string, unknown>>) => Record<string, unknown>,
+  change: (now: Values) => Values,
 ): Promise<void> {
-  const path = real(settingsPath(agentDirectory))
-  const problems: string[] = []
-  const now = readObject(path, problems)
-  if (problems.length > 0) throw new Error(`${problems.join('; ')}. Mend or remove it first.`)
-  const draft = `${path}.${ids.next()}`
-  const text = `${JSON.stringify(change(now), undefined, 2)}\n`
-  await fs.createSynced(draft, Buffer.from(text))
-  try {
-    fs.rename(draft, path)
-  } catch (error) {
-    fs.remove(draft)
-    throw error
-  }
-  await fs.syncDirectory(dirname(path))
+  return writeObject(editor, settingsPath(agentDirectory), change)
+}
+
+/** A value that a person may set with `changeSetting`. */
+export type SettableKey = 'placement' | 'inlineAttachmentLimitBytes' | 'mailboxPayloadLimitBytes'
+
+export interface ChangedSetting {
+  readonly scope: 'global' | 'project'
+  readonly path: string
+}
+
+/**
+ * Sets one value, or takes it away, where it counts: `placement` in the project's file where that is the one in effect,
+ * everything else in the global one. Reads it back.
+ *
+ * @param value undefined: the default
+ * @throws Error - the value is not valid, the file cannot be written, or something else is in effect all the same
+ */
+export async function changeSetting<K extends SettableKey>(
+  editor: FileEditor,
+  places: SettingsPlaces,
+  key: K,
+  value: Settings[K] | undefined,
+): Promise<ChangedSetting> {
+  if (value !== undefined && !settable[key].safeParse(value).success)
+    throw new Error(`${JSON.stringify(value)} is no value for ${key}.`)
+  const isProject = key === 'placement' && readSettings(places).placementScope === 'project'
+  const project = isProject ? projectSettingsPath(places.cwd) : undefined
+  const path = project ?? settingsPath(places.agentDirectory)
+  await writeObject(editor, path, ({ [key]: _, ...rest }) =>
+    value === undefined ? rest : { ...rest, [key]: value },
+  )
+  const now = readSettings(places).settings[key]
+  if (value !== undefined && now !== value)
+    throw new Error(`${key} was written to ${path}, but ${now} is in effect.`)
+  return { scope: project === undefined ? 'global' : 'project', path }
+}
+
+const settable = {
+  placement,
+  inlineAttachmentLimitBytes: bytes,
+  mailboxPayloadLimitBytes: bytes,
+} as const satisfies Record<SettableKey, z.ZodType>
+
+async function writeObject(
+  editor: FileEditor,
+  path: string,
+  change: (now: Values) => Values,
+): Promise<void> {
+  await editor.change(path, (text) => {
+    const problems: string[] = []
+    const now = text === undefined ? {} : parseObject(path, text, problems)
+    if (problems.length > 0) throw new Error(`${problems.join('; ')}. Mend or remove it first.`)
+    const indent = /^\{\r?\n([ \t]+)/.exec(text ?? '')?.[1] ?? '  '
+    return `${JSON.stringify(change(now), undefined, indent)}\n`
+  })
 }
 
 /** The nearest directory with a `.pi` folder, here or above. */
@@ -116,10 +163,15 @@ function isDirectory(path: string): boolean {
   }
 }
 
-function projectPlacement(cwd: string, diagnostics: string[]): 'tab' | 'split' | undefined {
+/** The settings of the project at `cwd`; undefined where it has no place for them. */
+function projectSettingsPath(cwd: string): string | undefined {
   const project = projectDirectory(cwd)
-  if (project === undefined) return undefined
-  const path = join(project, '.pi', settingsFileName)
+  return project === undefined ? undefined : join(project, '.pi', settingsFileName)
+}
+
+function projectPlacement(cwd: string, diagnostics: string[]): 'tab' | 'split' | undefined {
+  const path = projectSettingsPath(cwd)
+  if (path === undefined) return undefined
   const value = readObject(path, diagnostics)['placement']
   return checked(placement, value, `${path}: placement`, diagnostics)
 }
@@ -134,6 +186,10 @@ function readObject(path: string, diagnostics: string[]): Record<string, unknown
       diagnostics.push(`${path} cannot be read (${code}); its settings are ignored`)
     return {}
   }
+  return parseObject(path, text, diagnostics)
+}
+
+function parseObject(path: string, text: string, diagnostics: string[]): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))

@@ -37,13 +37,9 @@ const nestingMax = 256
  */
 export function readFrontMatter(text: string): FrontMatter | Unreadable {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)
-  const fence = (line: string) => /^---[ \t]*$/.test(line)
-  const open = lines.findIndex((line) => line.trim() !== '')
-  if (open === -1) return { line: 1, problem: 'the file is empty' }
-  if (!fence(lines[open] ?? ''))
-    return { line: open + 1, problem: 'no front matter: the file must begin with a line ---' }
-  const close = lines.findIndex((line, index) => index > open && fence(line))
-  if (close === -1) return { line: open + 1, problem: 'the front matter has no closing line ---' }
+  const fences = findFences(lines)
+  if ('problem' in fences) return fences
+  const { open, close } = fences
   const head = lines.slice(open + 1, close)
   const entries = readEntries(head, open + 2)
   if ('problem' in entries) return entries
@@ -54,6 +50,20 @@ export function readFrontMatter(text: string): FrontMatter | Unreadable {
     rest.findIndex((line) => line.trim() !== ''),
   )
   return { entries, body: rest.slice(first).join('\n').trimEnd(), bodyLine: close + 2 + first }
+}
+
+/** Where the front matter begins and ends: the index of either line `---`. */
+export function findFences(
+  lines: readonly string[],
+): { readonly open: number; readonly close: number } | Unreadable {
+  const fence = (line: string) => /^---[ \t]*$/.test(line)
+  const open = lines.findIndex((line) => line.trim() !== '')
+  if (open === -1) return { line: 1, problem: 'the file is empty' }
+  if (!fence(lines[open] ?? ''))
+    return { line: open + 1, problem: 'no front matter: the file must begin with a line ---' }
+  const close = lines.findIndex((line, index) => index > open && fence(line))
+  if (close === -1) return { line: open + 1, problem: 'the front matter has no closing line ---' }
+  return { open, close }
 }
 
 function readEntries(lines: readonly string[], firstLine: number): readonly Entry[] | Unreadable {
@@ -117,7 +127,7 @@ function readYaml(text: string, firstLine: number): readonly Entry[] | Unreadabl
 }
 
 /** A key at the start of a line: quoted, or beginning with no YAML indicator. */
-const keyLine =
+export const keyLine: RegExp =
   /^("[^"]*"[ \t]*|'[^']*'[ \t]*|[^\s#?:,[\]{}&*!|>%@`"'-](?:[^:]|:(?!\s|$))*?):(?=\s|$)(.*)$/
 
 interface Chunk {

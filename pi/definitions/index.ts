@@ -3,6 +3,14 @@ export { bundledDirectory } from './bundled.ts'
 export type { Diagnostic } from './diagnostic.ts'
 export type { ExcludedDefinition } from './directory.ts'
 export {
+  type Edit,
+  type EditableField,
+  editableFields,
+  editDefinition,
+  newOverride,
+  valueProblem,
+} from './edit.ts'
+export {
   builtinTools,
   type DefinitionFields,
   type FieldName,
@@ -18,7 +26,7 @@ export {
 } from './fields.ts'
 export type { Definition, Origin, Source } from './overlay.ts'
 export { type DefinitionFragment, type ParsedDefinition, parseDefinition } from './parse.ts'
-export type { ReadText, TextOutcome } from './read-text.ts'
+export { fileBytesMax, type ReadText, type TextOutcome } from './read-text.ts'
 export {
   nearestProjectDirectory,
   type Resolution,

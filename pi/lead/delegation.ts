@@ -30,7 +30,7 @@ import {
 } from '../definitions/index.ts'
 import { contextFiles, type HostGate, hasThinkingLevel, skillFinder, trustFlags } from '../host.ts'
 import { agentLaunch } from '../launch.ts'
-import { readSettings, type SettingsReading } from '../settings.ts'
+import { readSettings, type SettingsPlaces, type SettingsReading } from '../settings.ts'
 import { agentToolName, askOwnerToolName } from '../tool-names.ts'
 import { invalidRequest } from './errors.ts'
 import { type ListedDefinition, listedDefinitions } from './listed-definitions.ts'
@@ -243,6 +243,31 @@ export class Delegation {
     const owner = await this.#existing(kind, agent, ctx)
     const files = this.#attach(kind, message, names, ctx)
     return owner.tell(agent, { kind, text: message, ...(files.length > 0 && { files }) })
+  }
+
+  /** @throws Error - see `Owner.focus` */
+  async focus(seen: Row, ctx: ExtensionContext): Promise<'focused' | 'unsupported' | 'changed'> {
+    return (await this.owner(ctx)).focus(seen)
+  }
+
+  /** @throws OperationError - see `Owner.stopAll` */
+  async stopAll(ctx: ExtensionContext): Promise<CloseReport> {
+    return this.#hasDelegated(ctx) ? (await this.owner(ctx)).stopAll() : nothingClosed
+  }
+
+  /** Every definition there is now. Whether its project is trusted is asked once. */
+  async roster(ctx: ExtensionContext): Promise<Roster> {
+    return this.#wholeRoster(ctx, await this.#trust.isTrusted(ctx))
+  }
+
+  async settingsPlaces(ctx: ExtensionContext): Promise<SettingsPlaces> {
+    const projectTrusted = await this.#trust.isTrusted(ctx)
+    return { agentDirectory: this.#world.agentDirectory, cwd: ctx.cwd, projectTrusted }
+  }
+
+  /** The settings in effect now. */
+  async settings(ctx: ExtensionContext): Promise<SettingsReading> {
+    return readSettings(await this.settingsPlaces(ctx))
   }
 
   /** @throws OperationError - see `Owner.inspect` */

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { ExtensionContext } from '@mariozechner/pi-coding-agent'
-import { diskFs, systemClock, systemIds } from '../../mailbox/index.ts'
+import { systemClock } from '../../mailbox/index.ts'
 import { readRoster } from '../definitions/index.ts'
+import { Dialogs } from '../dialogs.ts'
 import { readSettings, settingsPath } from '../settings.ts'
+import { editorFor } from '../testing/editor-for.ts'
 import { ProjectTrust } from './project-trust.ts'
 
 /** A project with definitions, a directory below it, and somebody who is asked about them. */
@@ -30,9 +32,9 @@ function place(t: TestContext, answer: boolean = true) {
   const ui = { confirm, notify: (text: string) => said.push(text) }
   const at = (cwd: string) => ({ cwd, hasUI: true, ui }) as unknown as ExtensionContext
   const trust = new ProjectTrust({
-    fs: diskFs,
     clock: systemClock,
-    ids: systemIds,
+    editor: editorFor(t, agentDirectory),
+    dialogs: new Dialogs(),
     agentDirectory,
   })
   const read = () => readSettings({ agentDirectory, cwd: below, projectTrusted: false })

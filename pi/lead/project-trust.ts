@@ -1,7 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
 import type { ExtensionContext } from '@mariozechner/pi-coding-agent'
-import type { Clock, Ids, MailboxFs } from '../../mailbox/index.ts'
+import type { Clock } from '../../mailbox/index.ts'
 import { nearestProjectDirectory, real } from '../definitions/index.ts'
+import type { Dialogs } from '../dialogs.ts'
+import type { FileEditor } from '../file-editor.ts'
 import { hostTrust } from '../host.ts'
 import { readSettings, writeSettings } from '../settings.ts'
 import { shownLine, shownText } from '../shown.ts'
@@ -10,9 +12,9 @@ import { shownLine, shownText } from '../shown.ts'
 const answerWaitMs = 120_000
 
 export interface TrustPorts {
-  readonly fs: MailboxFs
   readonly clock: Clock
-  readonly ids: Ids
+  readonly editor: FileEditor
+  readonly dialogs: Dialogs
   readonly agentDirectory: string
 }
 
@@ -21,18 +23,18 @@ export interface TrustPorts {
  * asked once per project, and the answer is kept in Drover's settings. Nobody to ask means no.
  */
 export class ProjectTrust {
-  readonly #fs: MailboxFs
   readonly #clock: Clock
-  readonly #ids: Ids
+  readonly #editor: FileEditor
+  readonly #dialogs: Dialogs
   readonly #agentDirectory: string
   #asking: Promise<boolean> | undefined
   /** Answers of this session, in case they cannot be kept for the next. */
   readonly #answers = new Map<string, boolean>()
 
-  constructor({ fs, clock, ids, agentDirectory }: TrustPorts) {
-    this.#fs = fs
+  constructor({ clock, editor, dialogs, agentDirectory }: TrustPorts) {
     this.#clock = clock
-    this.#ids = ids
+    this.#editor = editor
+    this.#dialogs = dialogs
     this.#agentDirectory = agentDirectory
   }
 
@@ -57,12 +59,15 @@ export class ProjectTrust {
 
   async #ask(ctx: ExtensionContext): Promise<boolean> {
     const project = projectOf(ctx.cwd) ?? ctx.cwd
-    const askedMs = this.#clock.monotonic()
-    const answer = await ctx.ui.confirm(
-      'Trust the agent definitions of this project?',
-      `${shownLine(join(project, '.pi'))} defines agents: what they are told and which tools they have. Your answer is kept.`,
-      { timeout: answerWaitMs },
-    )
+    let askedMs = 0
+    const answer = await this.#dialogs.show(() => {
+      askedMs = this.#clock.monotonic()
+      return ctx.ui.confirm(
+        'Trust the agent definitions of this project?',
+        `${shownLine(join(project, '.pi'))} defines agents: what they are told and which tools they have. Your answer is kept.`,
+        { timeout: answerWaitMs },
+      )
+    })
     if (this.#clock.monotonic() - askedMs >= answerWaitMs) return false // nobody answered: asked again next time
     this.#answers.set(project, answer)
     await this.#keep(project, answer).catch((error: Error) => {
@@ -75,7 +80,7 @@ export class ProjectTrust {
   }
 
   #keep(project: string, answer: boolean): Promise<void> {
-    return writeSettings(this.#fs, this.#ids, this.#agentDirectory, (now) => ({
+    return writeSettings(this.#editor, this.#agentDirectory, (now) => ({
       ...now,
       trustedProjects: { ...mapIn(now['trustedProjects']), [project]: answer },
     }))
