@@ -4,13 +4,15 @@ import { join, relative } from 'node:path'
 
 const lanes = {
   unit: (file) =>
-    /^(mailbox|actors|herdr|pi)\/(?!testing\/fake-).*(?<!\.model|\.panes)\.test\.ts$/.test(file),
+    /^(mailbox|actors|herdr|pi)\/(?!testing\/fake-).*(?<!\.model|\.panes|\.e2e)\.test\.ts$/.test(
+      file,
+    ),
   // What starts terminals with real processes in them.
   panes: (file) => /\.panes\.test\.ts$|^herdr\/testing\/fake-.*\.test\.ts$/.test(file),
   // What drives Pi's own terminal interface.
   screens: (file) => /^test\/.*\.screens\.test\.ts$/.test(file),
   model: (file) => /\.model\.test\.ts$/.test(file),
-  e2e: (file) => /^test\/.*\.e2e\.test\.ts$/.test(file),
+  e2e: (file) => /\.e2e\.test\.ts$/.test(file),
 }
 
 export const laneNames = Object.keys(lanes)
