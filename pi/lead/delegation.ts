@@ -16,23 +16,12 @@ import { noSuchAgent, nothingClosed, survey, untrusted } from '../../actors/inde
 import { type Attachment, limits, ownerPaths } from '../../mailbox/index.ts'
 import { attach } from '../attachments.ts'
 import { type AgentRunners, openOwner, openRunners, type World } from '../compose.ts'
-import {
-  definitionFlags,
-  type HostKnowledge,
-  isGlobalContext,
-  skillPath,
-} from '../definition-flags.ts'
-import {
-  type Definition,
-  type Roster,
-  readRoster,
-  resolveDefinition,
-} from '../definitions/index.ts'
-import { contextFiles, type HostGate, hasThinkingLevel, skillFinder, trustFlags } from '../host.ts'
-import { agentLaunch } from '../launch.ts'
+import { skillPath } from '../definition-flags.ts'
+import type { Roster } from '../definitions/index.ts'
+import { type HostGate, skillFinder } from '../host.ts'
 import { readSettings, type SettingsPlaces, type SettingsReading } from '../settings.ts'
-import { agentToolName, askOwnerToolName } from '../tool-names.ts'
 import { invalidRequest } from './errors.ts'
+import { Launching } from './launching.ts'
 import { type ListedDefinition, listedDefinitions } from './listed-definitions.ts'
 import { ProjectTrust } from './project-trust.ts'
 import { chooseWork, type DelegateRequest, type Standing } from './work.ts'
@@ -44,11 +33,11 @@ export interface DefinitionList {
 
 /** What a session may delegate, and the owner of what it has delegated, opened when it is first needed. */
 export class Delegation {
-  readonly #pi: ExtensionAPI
   readonly #world: World
   readonly #gate: HostGate
   readonly #standing: Standing
   readonly #trust: ProjectTrust
+  readonly #launching: Launching
   readonly #runners: AgentRunners
   readonly #listeners = new Set<() => void>()
   readonly #watchers = new Set<() => void>()
@@ -56,11 +45,11 @@ export class Delegation {
   #opened: Owner<Launch> | undefined
 
   constructor(pi: ExtensionAPI, world: World, gate: HostGate, standing: Standing) {
-    this.#pi = pi
     this.#world = world
     this.#gate = gate
     this.#standing = standing
     this.#trust = new ProjectTrust(world)
+    this.#launching = new Launching(pi, world.agentDirectory, standing.definition)
     this.#runners = openRunners(
       world,
       () => readSettings({ ...world, cwd: '/', projectTrusted: false }).settings.keepPanes,
@@ -150,7 +139,7 @@ export class Delegation {
    */
   async definitions(ctx: ExtensionContext): Promise<DefinitionList> {
     const isTrusted = await this.#trust.isTrusted(ctx)
-    const roster = this.#roster(ctx, isTrusted)
+    const roster = this.#launching.allowed(ctx, isTrusted)
     const said = roster.diagnostics.map(({ path, line, message }) =>
       line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`,
     )
@@ -162,7 +151,7 @@ export class Delegation {
 
   /** The same, as far as it is known without asking anybody: what a session is told when it starts. */
   snapshot(ctx: ExtensionContext): readonly ListedDefinition[] {
-    return this.#listed(this.#roster(ctx, this.#trust.known(ctx) ?? false), ctx)
+    return this.#listed(this.#launching.allowed(ctx, this.#trust.known(ctx) ?? false), ctx)
   }
 
   #listed({ definitions }: Roster, { cwd }: ExtensionContext): readonly ListedDefinition[] {
@@ -206,7 +195,13 @@ export class Delegation {
     const trusted = await this.#trust.isTrusted(ctx)
     const work = chooseWork(this.#world, this.#standing, request, ctx)
     const { definition, cwd } = work
-    const launch = this.#launch(definition, cwd, trusted, ctx)
+    const placement = this.#placement(trusted, ctx)
+    const launch = this.#launching.launch(
+      definition,
+      cwd,
+      { projectTrusted: trusted, placement },
+      ctx,
+    )
     const { task, label, timeoutMs = limits.startBudgetMs } = request
     const runner = await this.#runners.choose(this.#settings(ctx).settings.runner)
     const files = this.#attach('delegate', task, request.files, ctx)
@@ -257,7 +252,7 @@ export class Delegation {
 
   /** Every definition there is now. Whether its project is trusted is asked once. */
   async roster(ctx: ExtensionContext): Promise<Roster> {
-    return this.#wholeRoster(ctx, await this.#trust.isTrusted(ctx))
+    return this.#launching.all(ctx, await this.#trust.isTrusted(ctx))
   }
 
   async settingsPlaces(ctx: ExtensionContext): Promise<SettingsPlaces> {
@@ -303,6 +298,11 @@ export class Delegation {
     return readSettings({ agentDirectory: this.#world.agentDirectory, cwd, projectTrusted })
   }
 
+  /** An agent's own agents are beside it. */
+  #placement(trusted: boolean, ctx: ExtensionContext): 'tab' | 'split' {
+    return this.#standing.depth > 0 ? 'split' : this.#settings(ctx, trusted).settings.placement
+  }
+
   #open(ctx: ExtensionContext): Promise<Owner<Launch>> {
     const sessionFile = ctx.sessionManager.getSessionFile()
     if (sessionFile === undefined)
@@ -320,99 +320,4 @@ export class Delegation {
       liveAgentsMax,
     })
   }
-
-  #launch(name: string, cwd: string, trusted: boolean, ctx: ExtensionContext): Launch {
-    const resolved = resolveDefinition(this.#roster(ctx, trusted), name)
-    if (!('definition' in resolved))
-      throw invalidRequest(
-        'delegate',
-        resolved.message,
-        'Use a definition from the list, exactly as written.',
-      )
-    const { definition } = resolved
-    const flags = definitionFlags(
-      definition,
-      this.#knowledge(cwd),
-      ownTools(definition),
-      this.#ownDefinition(this.#wholeRoster(ctx, trusted)),
-    )
-    if ('problem' in flags)
-      throw invalidRequest('delegate', flags.problem, 'Mend the definition, or use another one.')
-    const model = this.#model(definition, ctx)
-    return agentLaunch({
-      ...flags,
-      ...(model !== undefined && { model }),
-      trustFlags: trustFlags(ctx, cwd),
-      placement: this.#placement(trusted, ctx),
-    })
-  }
-
-  /** An agent's own agents are beside it. */
-  #placement(trusted: boolean, ctx: ExtensionContext): 'tab' | 'split' {
-    return this.#standing.depth > 0 ? 'split' : this.#settings(ctx, trusted).settings.placement
-  }
-
-  #knowledge(cwd: string): HostKnowledge {
-    const { agentDirectory } = this.#world
-    return {
-      activeTools: this.#pi.getActiveTools().filter((name) => name !== agentToolName),
-      findSkill: skillFinder(cwd, agentDirectory),
-      contextFiles: () =>
-        contextFiles(cwd, agentDirectory).map(({ path, content }) => ({
-          path,
-          content,
-          isGlobal: isGlobalContext(agentDirectory, path),
-        })),
-    }
-  }
-
-  /** The definition's model, or the lead's own, with a thinking level; checked, since the host only warns. */
-  #model({ name, model, thinking }: Definition, ctx: ExtensionContext): string | undefined {
-    const level = thinking ?? this.#pi.getThinkingLevel()
-    const own = ctx.model && `${ctx.model.provider}/${ctx.model.id}`
-    const wanted = model ?? own
-    if (wanted === undefined) return undefined
-    const slash = wanted.indexOf('/')
-    const found = ctx.modelRegistry.find(wanted.slice(0, slash), wanted.slice(slash + 1))
-    if (found === undefined)
-      throw invalidRequest(
-        'delegate',
-        `${model === undefined ? 'This session' : `The definition ${name}`} uses the model ${wanted}, which this Pi does not know.`,
-        'Choose a model by provider/id as Pi lists them, in the definition or for this session.',
-      )
-    if (!hasThinkingLevel(ctx, level))
-      throw invalidRequest(
-        'delegate',
-        `The definition ${name} wants the thinking level ${level}, which this Pi does not know.`,
-        'Choose another level in the definition.',
-      )
-    return `${wanted}:${level}`
-  }
-
-  /** What is allowed here: all of it for a lead; for an agent the enabled leaves its definition names. */
-  #roster(ctx: ExtensionContext, projectTrusted: boolean): Roster {
-    const roster = this.#wholeRoster(ctx, projectTrusted)
-    if (this.#standing.definition === undefined) return roster
-    const allowed = this.#ownDefinition(roster)?.agents ?? []
-    return {
-      ...roster,
-      definitions: roster.definitions.filter(
-        ({ name, enabled, unavailable, agents = [] }) =>
-          enabled && unavailable === undefined && agents.length === 0 && allowed.includes(name),
-      ),
-    }
-  }
-
-  #wholeRoster({ cwd }: ExtensionContext, projectTrusted: boolean): Roster {
-    return readRoster({ agentDirectory: this.#world.agentDirectory, cwd, projectTrusted })
-  }
-
-  /** What this session is an agent by; none for a lead. Without it nothing is allowed. */
-  #ownDefinition({ definitions }: Roster): Definition | undefined {
-    return definitions.find(({ name }) => name === this.#standing.definition)
-  }
 }
-
-/** Tools of ours that an agent of this definition has. */
-const ownTools = ({ agents = [] }: Definition): readonly string[] =>
-  agents.length === 0 ? [askOwnerToolName] : [askOwnerToolName, agentToolName]
