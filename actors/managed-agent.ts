@@ -4,12 +4,10 @@ import {
   type Attachment,
   type Clock,
   type CloseRecord,
-  type FailureCode,
   type GenerationFile,
   type GenerationPaths,
   type Ids,
   isSameProcess,
-  keepText,
   limits,
   type MailboxFs,
   Outbox,
@@ -21,16 +19,14 @@ import {
   type Reserve,
   type RootPaths,
   type Runtime,
-  resultPath,
   type SteerRecord,
   type TaskRecord,
-  type WholeText,
 } from '../mailbox/index.ts'
 import { Actor } from './actor.ts'
+import { AgentEnd } from './agent-end.ts'
 import { AgentMailbox } from './agent-mailbox.ts'
 import { AgentWriter } from './agent-writer.ts'
 import { type CloseReport, nothingClosed } from './cascade.ts'
-import { head } from './delivery.ts'
 import { controlText, messageText } from './message-text.ts'
 import type { Observation } from './observation.ts'
 import type { AgentHost, RunEnd } from './ports.ts'
@@ -84,12 +80,14 @@ const askWaitMs = 30_000
 
 /**
  * The agent's side of one assignment, in the agent's own process, whatever the runner: accepts the task, has it
- * worked on, and writes one result or failure when the run is really over. Then the process ends.
+ * worked on, and writes one result or failure when the run is really over. Then the process ends, or is left to the
+ * person before it until its owner ends it.
  */
 export class ManagedAgent {
   readonly #ports: ManagedAgentPorts
   readonly #mailbox: AgentMailbox
   readonly #writer: AgentWriter
+  readonly #end: AgentEnd
   readonly #actor: Actor<Message, AskAnswer | undefined>
   readonly #ends: (() => void)[] = []
   #isLookQueued = false
@@ -112,6 +110,7 @@ export class ManagedAgent {
       { ...ports, onResultError: (resultError) => this.#note({ resultError }) },
       outbox,
     )
+    this.#end = new AgentEnd(ports, this.#writer)
     this.#mailbox = new AgentMailbox(fs, ids, paths, generation, 'quarantine')
     this.#actor = new Actor<Message, AskAnswer | undefined>({
       name: generation.identity.label,
@@ -176,7 +175,7 @@ export class ManagedAgent {
   async replaced(): Promise<void> {
     const { task } = this.#mailbox.assignment
     if (task !== undefined && !this.#isOver)
-      await this.#fail(task, 'session_replaced', 'The agent was switched to another session.')
+      await this.#end.fail(task, 'session_replaced', 'The agent was switched to another session.')
     await this.stop()
   }
 
@@ -395,7 +394,7 @@ export class ManagedAgent {
       this.#toStart.push({ request: missed[0], text: missed[1] })
       return this.#startNext()
     }
-    if (await this.#writeEnd(task, end)) this.#leave('over')
+    if (await this.#end.write(task, end)) this.#leave('over')
   }
 
   /** What keeps an assignment open whose run is over. */
@@ -414,44 +413,6 @@ export class ManagedAgent {
     this.#ports.onStatus(status)
   }
 
-  #writeEnd(task: TaskRecord, end: RunEnd): Promise<boolean> {
-    if (end.outcome === 'aborted')
-      return this.#fail(
-        task,
-        'interrupted',
-        'The run was stopped, and there is nobody who could go on.',
-      )
-    if (end.outcome === 'failed') return this.#fail(task, 'model_error', end.message)
-    if (!/\S/.test(end.text))
-      return this.#fail(task, 'empty_result', 'The agent ended without an answer.')
-    return this.#complete(task, end.text)
-  }
-
-  #complete(task: TaskRecord, text: string): Promise<boolean> {
-    const usage = this.#ports.host.usage()
-    return this.#writer.insist('completed', async () => {
-      return { kind: 'result', request: task.id, ...(await this.#fit(text)), usage }
-    })
-  }
-
-  #fail(task: TaskRecord, code: FailureCode, message: string): Promise<boolean> {
-    const usage = this.#ports.host.usage()
-    const shown = head(message, limits.resultInlineBytesMax).trim() || code
-    return this.#writer.insist('failed', async () => {
-      return { kind: 'failure', request: task.id, code, message: shown, usage }
-    })
-  }
-
-  /** A long text is durable in its own file before the record that names it. */
-  async #fit(text: string): Promise<{ readonly text: string; readonly whole?: WholeText }> {
-    const bytes = Buffer.byteLength(text)
-    if (bytes <= limits.resultInlineBytesMax) return { text }
-    const { fs, ids, root, generation } = this.#ports
-    const file = resultPath(root, generation.identity.generation)
-    await keepText(fs, ids, file, text)
-    return { text: head(text.trimStart(), limits.resultInlineBytesMax), whole: { file, bytes } }
-  }
-
   async #close(close: CloseRecord): Promise<undefined> {
     const { host, ownAgents } = this.#ports
     host.abort()
@@ -460,12 +421,7 @@ export class ManagedAgent {
     closing?.catch(() => {}) // it is awaited below
     if (this.#mailbox.assignment.requests.get(close.id) === 'pending') await this.#accept(close)
     const report = (await closing) ?? nothingClosed
-    this.#writer.startAnotherEnd() // whatever was to be written before: the close came first
-    await this.#writer.insist('closed', async () => ({
-      kind: 'closed',
-      request: close.id,
-      ...bounded(report),
-    }))
+    await this.#end.close(close, report)
     this.#leave('closed')
   }
 
@@ -480,15 +436,3 @@ const toTell = (record: TaskRecord | ReplyRecord): { text: string; request: stri
   text: record.kind === 'task' ? messageText(record) : controlText(record),
   request: record.id,
 })
-
-/** A reader takes no longer lists and texts than these. */
-function bounded({ closed, notClosed, kept }: CloseReport): CloseReport {
-  const { reportListMax, reportReasonCharsMax } = limits
-  return {
-    closed: closed.slice(0, reportListMax),
-    notClosed: notClosed
-      .slice(0, reportListMax)
-      .map(({ label, why }) => ({ label, why: why.slice(0, reportReasonCharsMax) })),
-    kept: kept.slice(0, reportListMax),
-  }
-}
