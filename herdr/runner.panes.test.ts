@@ -287,6 +287,20 @@ describe('the end of an agent herdr says nothing of', () => {
     assert.equal((await b.runner.stop(place, 'delivered')).outcome, 'gone')
   })
 
+  it('and names no process is not taken for gone where processes bear no marks', async (t) => {
+    const unmarked = { ...systemProcesses(), seesMarks: false, marked: () => [] }
+    const b = await bench(t, { processes: unmarked })
+    const { generation, paths, placement } = await b.start()
+    const trace = { generation, paths, placement: { runner: 'herdr', pane: placement.pane } }
+    await b.herdr.handoff()
+    for (let looks = 0; looks < 3; looks++) {
+      assert.equal(await b.runner.observe(trace), 'unknown')
+      await new Promise((resolve) => setTimeout(resolve, 600))
+    }
+    b.herdr.faults.on('session.snapshot', { kind: 'drop' }, 2)
+    assert.equal((await b.runner.stop(trace, 'closed')).outcome, 'unproven')
+  })
+
   it('is found by its process from another herdr, which has panes of the same names', async (t) => {
     const [here, elsewhere] = [await bench(t), await bench(t)]
     const place = await here.start()

@@ -7,7 +7,7 @@ import type { ExtensionAPI, ExtensionContext } from '@mariozechner/pi-coding-age
 import { ManagedAgent, type RunEnd } from '../actors/index.ts'
 import { AgentBench, FakeOwnAgents, VirtualClock } from '../actors/testing/index.ts'
 import { type Clock, reserveAt } from '../mailbox/index.ts'
-import { HostGate } from './host.ts'
+import { HostGate, trustFlags } from './host.ts'
 import { PiAgentHost } from './managed/agent-host.ts'
 
 /** The host's own settings: it tries three times, waiting 2 s, 4 s and 8 s. */
@@ -294,5 +294,23 @@ describe('what a person is told while a session opens', () => {
     assert.equal(clock.pending, 0)
     await clock.advance(1_000)
     assert.equal(said, 1)
+  })
+})
+
+describe('what an agent is told of its project', () => {
+  const flags = (isTrusted: boolean | undefined, cwd: string) => {
+    const isProjectTrusted = isTrusted === undefined ? {} : { isProjectTrusted: () => isTrusted }
+    return trustFlags({ cwd: '/project', ...isProjectTrusted } as unknown as ExtensionContext, cwd)
+  }
+
+  it('is nothing on a host that asks nobody, which would not know the flag', () => {
+    assert.deepEqual(flags(undefined, '/project'), [])
+  })
+
+  it('is what its owner was told, in the same directory alone', () => {
+    assert.deepEqual(flags(true, '/project'), ['--approve'])
+    assert.deepEqual(flags(false, '/project'), ['--no-approve'])
+    for (const elsewhere of ['/', '/other', '/project/below'])
+      assert.deepEqual(flags(true, elsewhere), ['--no-approve'])
   })
 })

@@ -26,9 +26,16 @@ import { FakeHerdr, type FakeOptions } from './fake-server.ts'
 
 const processes = systemProcesses()
 
+/** A fact that has not come by then never does; a test that waited on would stop all others, ms. */
+const factMs = 60_000
+
 /** Waits for a fact. */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20))
+  const deadline = performance.now() + factMs
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error(`not within ${factMs} ms: ${isTrue}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
 }
 
 export interface BenchOptions extends Partial<FakeOptions> {

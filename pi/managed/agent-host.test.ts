@@ -16,7 +16,12 @@ function bench() {
     sendMessage: () => {},
   } as unknown as ExtensionAPI
   const usage = { tokens: 100, percent: 0.1, contextWindow: 100_000 }
-  const ctx = { isIdle: () => true, getContextUsage: () => usage } as unknown as ExtensionContext
+  const branch: object[] = []
+  const ctx = {
+    isIdle: () => true,
+    getContextUsage: () => usage,
+    sessionManager: { getBranch: () => branch },
+  } as unknown as ExtensionContext
   const clock = new VirtualClock()
   const gate = new HostGate(pi, clock.face())
   gate.see(ctx)
@@ -24,7 +29,7 @@ function bench() {
   const say = (event: string, more: object = {}) => {
     for (const handler of handlers.get(event) ?? []) handler(more, ctx)
   }
-  return { clock, host, say }
+  return { clock, host, say, branch }
 }
 
 const turn = (total: number) => ({ message: { role: 'assistant', usage: { cost: { total } } } })
@@ -47,5 +52,39 @@ describe('what an agent has used', () => {
     const { host, say } = bench()
     say('turn_end', turn(0))
     assert.deepEqual(host.usage(), { elapsedMs: 0, turns: 1, tokens: 100, contextPercent: 0.1 })
+  })
+})
+
+const told = (customType: string, request: string) => ({
+  type: 'custom_message',
+  ...{ customType, content: 'x', details: { request }, display: true },
+  timestamp: new Date(0).toISOString(),
+})
+const answer = (text: string, stopReason = 'stop') => ({
+  type: 'message',
+  message: { role: 'assistant', stopReason, content: [{ type: 'text', text }] },
+})
+
+describe('what a session shows after a reload', () => {
+  it('is nothing where nobody has been told anything', () => {
+    const { host, branch } = bench()
+    branch.push(answer('of a person'))
+    assert.deepEqual(host.earlier(), { told: new Set() })
+  })
+
+  it('is what the model has reacted to, and how its last run ended', () => {
+    const { host, branch } = bench()
+    branch.push(told('drover-task', 'a'), answer('one'), told('drover-steer', 'b'), answer('two'))
+    branch.push(told('drover-task', 'c'))
+    assert.deepEqual(host.earlier(), {
+      told: new Set(['a', 'b']),
+      end: { outcome: 'answered', text: 'two' },
+    })
+  })
+
+  it('is not changed by what another extension notes after it', () => {
+    const { host, branch } = bench()
+    branch.push(told('drover-task', 'a'), answer('', 'aborted'), told('a-note', 'x'))
+    assert.deepEqual(host.earlier(), { told: new Set(['a']), end: { outcome: 'aborted' } })
   })
 })
