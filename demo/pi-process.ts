@@ -67,12 +67,6 @@ const host = {
     join(dirname(fileURLToPath(import.meta.resolve('@mariozechner/pi-coding-agent'))), 'cli.js'),
 }
 
-/** The command line of the host with the scripted model, and without Drover. */
-export const hostCommand = (args: readonly string[]): readonly string[] => [
-  ...[host.node, host.cli, '--model', scriptedModel, '-e', join(here, 'scripted-model.ts')],
-  ...args,
-]
-
 /** The command line of the host with Drover and the scripted model; `args` name its mode and the rest. */
 export function piCommand(args: readonly string[] = []): {
   readonly file: string

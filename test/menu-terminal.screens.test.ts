@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { piCommand } from '../demo/pi-process.ts'
-import { Terminal } from '../herdr/testing/fake-terminal.ts'
 import { sandbox } from './support.ts'
+import { PiTerminal } from './terminal.ts'
 
 const keys = { enter: '\r', escape: '\x1b', down: '\x1b[B' } as const
 
@@ -14,32 +13,15 @@ async function sat(t: TestContext, cols: number, prepare: (agents: string) => vo
   const agents = join(place.agentDirectory, 'agents')
   mkdirSync(agents)
   prepare(agents)
-  const env = Object.fromEntries(
-    Object.entries({ ...place.env, TERM: 'xterm-256color' }).filter(([, value]) => value),
-  ) as Record<string, string>
-  const { file, args } = piCommand()
-  const terminal = Terminal.start({
-    argv: [file, ...args],
-    cwd: place.project,
-    env,
-    cols,
-    rows: 40,
-  })
-  t.after(() => terminal.end())
-  const rows = async () => {
-    await terminal.screen.settled()
-    return terminal.screen.read('visible').text.split('\n')
-  }
+  const terminal = new PiTerminal(place, { cols, rows: 40 })
+  t.after(() => terminal.kill())
   /** Waits until a row of the screen shows this, or none does. */
   const sees = async (part: string | RegExp, isThere: boolean = true): Promise<string[]> => {
-    const deadline = performance.now() + 30_000
     const shows = (row: string) => (typeof part === 'string' ? row.includes(part) : part.test(row))
-    for (;;) {
-      const shown = await rows()
-      if (shown.some(shows) === isThere) return shown
-      assert.ok(performance.now() < deadline, `${part} is not on the screen:\n${shown.join('\n')}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const what = `${part} ${isThere ? 'in a row' : 'in none'}`
+    return (await terminal.until(what, (text) => text.split('\n').some(shows) === isThere)).split(
+      '\n',
+    )
   }
   await sees('(auto)')
   return { place, terminal, sees }
@@ -48,28 +30,28 @@ async function sat(t: TestContext, cols: number, prepare: (agents: string) => vo
 describe('/agents in a terminal of 80 columns', () => {
   it('is completed, walked through with the arrows, and left with escape', async (t) => {
     const { place, terminal, sees } = await sat(t, 80)
-    terminal.write('/agents p')
+    terminal.type('/agents p')
     await sees(/placement split +New agents open/)
-    terminal.write(keys.enter)
+    terminal.type(keys.enter)
     await sees(/^.?\/agents placement/)
-    terminal.write(keys.enter)
+    terminal.type(keys.enter)
     await sees('Layout: tab (the default)')
-    terminal.write(keys.down)
+    terminal.type(keys.down)
     await sees('→ split: ')
-    terminal.write(keys.enter)
+    terminal.type(keys.enter)
     await sees('Layout is split for new agents (global: ')
-    terminal.write('/agents')
-    terminal.write(keys.enter)
+    terminal.type('/agents')
+    terminal.type(keys.enter)
     await sees('→ Running (0)')
-    terminal.write(keys.down)
+    terminal.type(keys.down)
     await sees('→ Definitions (5 of 5 in use)')
-    terminal.write(keys.down)
+    terminal.type(keys.down)
     await sees('→ Layout (split)')
     const settings = join(place.agentDirectory, 'drover.json')
     assert.deepEqual(JSON.parse(readFileSync(settings, 'utf8')), { placement: 'split' })
-    terminal.write(keys.escape)
+    terminal.type(keys.escape)
     await sees('→', false)
-    terminal.write('still typing')
+    terminal.type('still typing')
     await sees('still typing')
   })
 
@@ -79,8 +61,8 @@ describe('/agents in a terminal of 80 columns', () => {
       const { terminal, sees } = await sat(t, cols, (agents) =>
         writeFileSync(join(agents, 'implementer.md'), `---\nmodel: ${model}\n---\n`),
       )
-      terminal.write('/agents definitions')
-      terminal.write(keys.enter)
+      terminal.type('/agents definitions')
+      terminal.type(keys.enter)
       const rows = await sees('  implementer')
       const at = rows.findIndex((row) => row.includes('  implementer'))
       assert.match(rows[at] ?? '', /…\s*$/)

@@ -1,34 +1,45 @@
 import * as pty from '@lydell/node-pty'
 import xterm from '@xterm/headless'
-import { hostCommand, type Sandbox } from '../demo/pi-process.ts'
+import { piCommand, type Sandbox } from '../demo/pi-process.ts'
 import { fact } from './support.ts'
 
-/** What a person sees of a Pi in a terminal of its own, and what they press. */
-export class PiTerminal {
-  readonly #pty: pty.IPty
-  readonly #screen: xterm.Terminal
-  readonly exited: Promise<void>
+export interface TerminalSize {
+  readonly cols: number
+  readonly rows: number
+}
 
-  constructor(
-    place: Sandbox,
-    args: readonly string[],
-    { cols, rows }: { readonly cols: number; readonly rows: number },
-  ) {
-    const [file, ...rest] = hostCommand(args)
+/** A Pi as a person has it before them: in a terminal of its own, with what stands on its screen. */
+export class PiTerminal {
+  readonly exited: Promise<void>
+  #child: pty.IPty | undefined
+  readonly #screen: xterm.Terminal
+
+  constructor(place: Sandbox, { cols, rows }: TerminalSize, args: readonly string[] = []) {
     this.#screen = new xterm.Terminal({ cols, rows, scrollback: 5_000, allowProposedApi: true })
-    this.#pty = pty.spawn(file as string, rest, {
+    const command = piCommand(args)
+    const child = pty.spawn(command.file, [...command.args], {
       cwd: place.project,
-      env: JSON.parse(JSON.stringify({ ...place.env, TERM: 'xterm-256color' })), // without what is undefined
+      env: defined({ ...place.env, TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
       cols,
       rows,
     })
-    this.#pty.onData((text) => this.#screen.write(text))
-    this.#screen.onData((text) => this.#pty.write(text)) // what a terminal answers by itself
-    this.exited = new Promise((resolve) => this.#pty.onExit(() => resolve()))
+    this.#child = child
+    // The package throws what goes wrong in a pty that ends while it is written to, unless two listen.
+    const emitter = child as unknown as { on(event: 'error', listener: () => void): void }
+    for (const listener of [() => {}, () => {}]) emitter.on('error', listener)
+    child.onData((text) => this.#screen.write(text))
+    this.#screen.onData((text) => this.type(text)) // what a terminal answers by itself
+    this.exited = new Promise((resolve) => {
+      child.onExit(() => {
+        this.#child = undefined
+        resolve()
+      })
+    })
   }
 
-  type(text: string): void {
-    this.#pty.write(text)
+  /** Types this, key by key, as it is. */
+  type(keys: string): void {
+    this.#child?.write(keys)
   }
 
   /** Types a line and sends it. Pi takes what comes in one piece for a paste. */
@@ -40,36 +51,56 @@ export class PiTerminal {
 
   resize(cols: number, rows: number): void {
     this.#screen.resize(cols, rows)
-    this.#pty.resize(cols, rows)
+    this.#child?.resize(cols, rows)
   }
 
+  /** What stands on the screen, a line each. */
   get lines(): readonly string[] {
-    const { buffer, rows } = this.#screen
-    return Array.from({ length: rows }, (_, y) => {
-      const line = buffer.active.getLine(buffer.active.viewportY + y)
-      return line?.translateToString(true) ?? ''
-    })
+    const { active } = this.#screen.buffer
+    return Array.from(
+      { length: this.#screen.rows },
+      (_, y) => active.getLine(active.baseY + y)?.translateToString(true) ?? '',
+    )
   }
 
   get text(): string {
     return this.lines.join('\n')
   }
 
-  /** Waits until the screen shows this, and returns it. */
-  async shows(what: string | RegExp, timeoutMs?: number): Promise<string> {
-    const isShown = () =>
-      typeof what === 'string' ? this.text.includes(what) : what.test(this.text)
+  /** The screen, as soon as it shows this. */
+  shows(what: string | RegExp): Promise<string> {
+    return this.until(`${what}`, (text) =>
+      typeof what === 'string' ? text.includes(what) : what.test(text),
+    )
+  }
+
+  /** The screen, as soon as this is true of it. */
+  async until(what: string, isTrue: (text: string) => boolean): Promise<string> {
     try {
-      await fact(`the screen shows ${what}`, isShown, timeoutMs)
+      return await fact(`the screen shows ${what}`, () => isTrue(this.text) && this.text, screenMs)
     } catch (error) {
-      throw new Error(`${(error as Error).message}\n${this.text}`)
+      throw new Error(`${(error as Error).message}; it shows:\n${this.text}`)
     }
-    return this.text
   }
 
   /** Ends it at once. */
   kill(): Promise<void> {
-    this.#pty.kill('SIGKILL')
+    this.#child?.kill('SIGKILL')
+    return this.exited
+  }
+
+  /** Ends it as its user would. */
+  end(): Promise<void> {
+    this.type('\x04')
     return this.exited
   }
 }
+
+/** Real Pi processes have to come up before some of it is shown, ms. */
+const screenMs = 60_000
+
+/** The package passes what is undefined on as that word. */
+const defined = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { sessionFiles } from '../demo/evidence.ts'
 import type { Sandbox } from '../demo/pi-process.ts'
 import { delegate, fact, sandbox } from './support.ts'
 import { PiTerminal } from './terminal.ts'
-
-const viewCommand = join(dirname(fileURLToPath(import.meta.url)), 'fixtures/view-command.ts')
-const startMs = 120_000
 
 const list = { name: 'ls', args: {} }
 const steps = Array.from({ length: 60 }, (_, i) => ({
@@ -55,15 +51,17 @@ describe('the view of an agent in a terminal', () => {
       ...steps,
     ])
     place.write('notes.txt', 'sheep in the notes\n')
-    const terminal = new PiTerminal(place, ['-e', viewCommand], { cols: 80, rows: 30 })
+    const terminal = new PiTerminal(place, { cols: 80, rows: 30 })
     t.after(() => terminal.kill())
-    await terminal.shows('actor', startMs)
-    await terminal.enter('/view nobody')
-    await terminal.shows('There is no agent called nobody here.')
+    await terminal.shows('actor')
     await terminal.enter('please start')
-    await terminal.shows('At work.', startMs)
+    await terminal.shows('At work.')
 
-    await terminal.enter('/view scout')
+    await terminal.enter('/agents')
+    await terminal.shows('→ Running (1)')
+    terminal.type('\r')
+    await terminal.shows('→ scout')
+    terminal.type('\r')
     const first = await terminal.shows('Step 1.')
     assert.match(first, /I look at the files first\. 🐑 羊/)
     assert.match(first, /read notes\.txt/)
@@ -124,7 +122,7 @@ describe('the view of an agent in a terminal', () => {
     await terminal.shows('Painted blue.')
     await terminal.shows('has come to its end')
     terminal.type('q')
-    await terminal.shows('view: left')
+    await terminal.shows('→ Running (0)') // the menu it was opened from
     assert.doesNotMatch(terminal.text, /q leave/)
   })
 })

@@ -4,8 +4,8 @@ import { visibleWidth } from '@mariozechner/pi-tui'
 import { generations } from '../demo/evidence.ts'
 import type { PiEvent } from '../demo/pi-process.ts'
 import type { ScriptRule } from '../demo/scripted-model.ts'
-import { LeadTerminal } from './lead-terminal.ts'
 import { agentCall, delegate, fact, runs, sandbox, settled, started } from './support.ts'
+import { PiTerminal } from './terminal.ts'
 
 const question = 'Which of the two tokens should stay: the old or the new one?'
 const key = '\u001ba' // alt+a
@@ -42,17 +42,17 @@ function widgetOn(lines: readonly string[]): readonly string[] {
   return from < 0 ? [] : lines.slice(from, to)
 }
 
-const widgetOf = (lead: LeadTerminal) => widgetOn(lead.lines)
+const widgetOf = (lead: PiTerminal) => widgetOn(lead.lines)
 
-async function opened(t: Parameters<typeof sandbox>[0]): Promise<LeadTerminal> {
+async function opened(t: Parameters<typeof sandbox>[0]): Promise<PiTerminal> {
   const place = sandbox(t, rules)
-  const lead = new LeadTerminal(place, { cols: 80, rows: 40 })
+  const lead = new PiTerminal(place, { cols: 80, rows: 40 })
   t.after(async () => {
     await lead.end()
   })
   await lead.shows('scripted-model.ts')
   assert.deepEqual(widgetOf(lead), [])
-  lead.say('please start')
+  await lead.enter('please start')
   return lead
 }
 
@@ -62,7 +62,7 @@ const isAtWork = (text: string) =>
 describe('agents on the screen of their lead', () => {
   it('are rows above the editor from the first delegation until each is told or closed', async (t) => {
     const lead = await opened(t)
-    await lead.shows('the question and both agents', isAtWork)
+    await lead.until('the question and both agents', isAtWork)
     const [counts, asked, ...rows] = widgetOf(lead)
     assert.match(
       counts ?? '',
@@ -70,53 +70,53 @@ describe('agents on the screen of their lead', () => {
     )
     assert.match(asked ?? '', /^ \? auth-review asks: Which of the two tokens should stay: the old/)
     assert.equal(rows.length, 2)
-    await lead.shows('the question as a message', (text) =>
+    await lead.until('the question as a message', (text) =>
       /\? auth-review \(reviewer\) asks/.test(text),
     )
 
-    lead.say('please answer')
-    await lead.shows('the result in one line', (text) =>
+    await lead.enter('please answer')
+    await lead.until('the result in one line', (text) =>
       /✓ auth-review \(reviewer\) result .*The new token stays\./.test(text),
     )
-    await lead.shows('one agent', () => widgetOf(lead).length === 2)
+    await lead.until('one agent', () => widgetOf(lead).length === 2)
     assert.ok(!lead.text.includes('one caller changed'))
     lead.type(expand)
-    await lead.shows('the whole result', (text) =>
+    await lead.until('the whole result', (text) =>
       /- one caller changed\s+end of what auth-review wrote/.test(text),
     )
     lead.type(expand)
-    await lead.shows('one line again', (text) => !text.includes('one caller changed'))
+    await lead.until('one line again', (text) => !text.includes('one caller changed'))
 
-    lead.say('please close')
-    await lead.shows('that it is closed', (text) =>
+    await lead.enter('please close')
+    await lead.until('that it is closed', (text) =>
       /agent close callers\s+✓ callers closed/.test(text),
     )
-    await lead.shows('no widget', () => widgetOf(lead).length === 0)
+    await lead.until('no widget', () => widgetOf(lead).length === 0)
   })
 
   it('fit into the screen however it is resized, and are hidden and shown by a key', async (t) => {
     const lead = await opened(t)
-    await lead.shows('the question and both agents', isAtWork)
+    await lead.until('the question and both agents', isAtWork)
     for (const [cols, parts] of [
       [20, ['● callers']],
       [200, ['ctx ', ' tok', 'the old or the new one?']],
       [80, ['implementer']],
     ] as const) {
       lead.resize(cols, 40)
-      await lead.shows(`the widget at ${cols}`, () => {
+      await lead.until(`the widget at ${cols}`, () => {
         const lines = widgetOf(lead)
         const doFit = lines.length === 4 && lines.every((line) => visibleWidth(line) <= cols)
         return doFit && parts.every((part) => lines.join('\n').includes(part))
       })
     }
     lead.resize(80, 8)
-    await lead.shows('one line', () => widgetOf(lead).length === 1)
+    await lead.until('one line', () => widgetOf(lead).length === 1)
     lead.resize(80, 40)
-    await lead.shows('all again', () => widgetOf(lead).length === 4)
+    await lead.until('all again', () => widgetOf(lead).length === 4)
     lead.type(key)
-    await lead.shows('no widget', () => widgetOf(lead).length === 0)
+    await lead.until('no widget', () => widgetOf(lead).length === 0)
     lead.type(key)
-    await lead.shows('all again', () => widgetOf(lead).length === 4)
+    await lead.until('all again', () => widgetOf(lead).length === 4)
   })
 
   it('are seen again in the next life of their session', async (t) => {
@@ -124,9 +124,9 @@ describe('agents on the screen of their lead', () => {
     const { lead, file } = await started(place)
     await fact('both are at work', () => generations(place).length === 2 && runs(lead) >= 1)
     await lead.kill()
-    const next = new LeadTerminal(place, { cols: 80, rows: 40 }, ['--session', file])
+    const next = new PiTerminal(place, { cols: 80, rows: 40 }, ['--session', file])
     t.after(() => next.end())
-    await next.shows('the question and both agents', isAtWork)
+    await next.until('the question and both agents', isAtWork)
   })
 })
 

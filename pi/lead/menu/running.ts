@@ -37,7 +37,12 @@ async function showAgent(menu: MenuContext, seen: Row): Promise<boolean> {
       return false
     }
   }
-  if ((await viewAgent?.(seen, ctx)) !== 'left') await ask.show(factsOf(seen))
+  // It may have settled since the list was made.
+  const viewed = await viewAgent?.(seen, ctx).catch((error: Error) => {
+    ask.tell(`${seen.agent} is not shown: ${error.message}`, 'warning')
+    return 'left' as const
+  })
+  if (viewed !== 'left') await ask.show(factsOf(seen))
   return false
 }
 
