@@ -5,8 +5,7 @@ import { PaneStatus } from './pane-status.ts'
 import { quickClock, RunnerBench, until } from './testing/index.ts'
 
 async function shown(t: TestContext) {
-  const bench = await RunnerBench.of()
-  t.after(() => bench.close())
+  const bench = await RunnerBench.during(t)
   const order = bench.order()
   const env = {
     ...process.env,

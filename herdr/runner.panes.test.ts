@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
-import { generationVariable } from '../actors/index.ts'
+import { describe, it } from 'node:test'
 import { type Processes, systemProcesses } from '../mailbox/index.ts'
 import { type BenchOptions, RunnerBench, until } from './testing/index.ts'
-
-async function bench(t: TestContext, options?: BenchOptions): Promise<RunnerBench> {
-  const made = await RunnerBench.of(options)
-  t.after(() => made.close())
-  return made
-}
 
 const wherever = [
   ['with layouts', {}],
@@ -19,7 +12,7 @@ const wherever = [
 
 describe('where panes open', () => {
   it('is a tab of its own for the first, by an exact command, then the same tab, split, up to four', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const places = []
     for (let count = 0; count < 5; count++) places.push(await b.start())
     const tabs = places.map(({ placement }) => placement.pane?.tab)
@@ -41,7 +34,7 @@ describe('where panes open', () => {
   })
 
   it('counts the panes of the person, and never goes by what a tab is called', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const mine = await b.herdr.person.newTab(b.own.workspace_id)
     await b.client.request('pane.rename', { pane_id: b.own.pane_id, label: 'agents' })
     const first = await b.start()
@@ -54,7 +47,7 @@ describe('where panes open', () => {
   })
 
   it('is beside the owner where that is set, until its tab is full', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const places = []
     for (let count = 0; count < 4; count++) places.push(await b.start('', { placement: 'split' }))
     const tabs = places.map(({ placement }) => placement.pane?.tab)
@@ -69,7 +62,7 @@ describe('where panes open', () => {
   })
 
   it('follows its owner to another workspace', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const moved = await b.herdr.person.move(b.own, 'new-workspace')
     assert.notEqual(moved.workspace_id, b.own.workspace_id)
     const { placement } = await b.start()
@@ -78,7 +71,7 @@ describe('where panes open', () => {
 
   for (const [what, options] of wherever)
     it(`takes the focus from nobody (${what})`, async (t) => {
-      const b = await bench(t, options)
+      const b = await RunnerBench.during(t, options)
       await b.herdr.person.focus(b.own)
       for (const placement of ['tab', 'tab', 'split'] as const) await b.start('', { placement })
       assert.deepEqual(
@@ -95,7 +88,7 @@ describe('where panes open', () => {
 describe('an agent in a pane', () => {
   for (const [what, options] of wherever)
     it(`has its own directory, its own environment and its pane's, and no shell above it (${what})`, async (t) => {
-      const b = await bench(t, options)
+      const b = await RunnerBench.during(t, options)
       const odd = `it's "odd" $(x) \`y\`\nnext`
       const program = 'require("fs").writeFileSync("env", JSON.stringify(process.env))'
       const env = {
@@ -125,7 +118,7 @@ describe('an agent in a pane', () => {
     })
 
   it('is lost once its person closes the pane, and is not started again', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     await b.herdr.person.close(place.placement.pane?.pane ?? '')
     await until(async () => (await b.runner.observe(place)) === 'lost')
@@ -134,7 +127,7 @@ describe('an agent in a pane', () => {
   })
 
   it('is followed where its person moves it, and shown there', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     const moved = await b.herdr.person.move(place.placement.pane?.pane ?? '', 'new-workspace')
     await until(
@@ -150,7 +143,7 @@ describe('an agent in a pane', () => {
   })
 
   it('lives on over a live handoff of the server, which gives it another terminal', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const [one, other] = [await b.start(), await b.start()]
     const end = b.runner.onChange(() => {})
     await b.herdr.handoff()
@@ -174,7 +167,7 @@ describe('an agent in a pane', () => {
   })
 
   it('is lost when the server is started again, and what comes back in its place is left alone', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     await b.herdr.restart()
     await until(async () => (await b.runner.observe(place)) === 'lost')
@@ -185,7 +178,7 @@ describe('an agent in a pane', () => {
   })
 
   it('is seen and ended by its process where the server is gone', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const order = b.order()
     const place = await b.placed(order)
     b.herdr.faults.on('*', { kind: 'drop' }, Number.POSITIVE_INFINITY)
@@ -195,7 +188,7 @@ describe('an agent in a pane', () => {
   })
 
   it('is unknown where its process lives and its pane holds another one', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const [one, other] = [await b.start(), await b.start()]
     const mixed = {
       ...one,
@@ -206,7 +199,7 @@ describe('an agent in a pane', () => {
   })
 
   it('is unknown where its process lives and no pane is listed for it', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     const pane = {
       workspace: 'w1',
@@ -221,7 +214,7 @@ describe('an agent in a pane', () => {
   })
 
   it('of which no record says where it was put is seen and ended by its process, and its pane goes with it', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const { placement, ...place } = await b.start()
     const { pane, ...known } = placement
     const trace = { ...place, placement: known }
@@ -231,14 +224,14 @@ describe('an agent in a pane', () => {
   })
 
   it('shows its screen, and after it what it said on its error output', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start('console.log("on the screen"); console.error("in the log")')
     await until(async () => (await b.runner.capture(place)).lines.length === 2)
     assert.deepEqual((await b.runner.capture(place)).lines, ['on the screen', 'in the log'])
   })
 
   it('has a label and a mark in herdr, for the person alone', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     const pane = () => b.herdr.panes().find(({ pane_id }) => pane_id === place.placement.pane?.pane)
     await until(() => pane()?.tokens?.['drover'] === 'scout')
@@ -248,7 +241,7 @@ describe('an agent in a pane', () => {
 
 describe('the end of a delivered agent', () => {
   it('closes its pane', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     assert.equal((await b.runner.stop(place, 'delivered')).outcome, 'gone')
     assert.deepEqual(
@@ -262,7 +255,7 @@ describe('the end of a delivered agent', () => {
     ['that is set', { keepsPanes: true }],
   ] as const)
     it(`leaves its pane where ${why}, but not when it is closed`, async (t) => {
-      const b = await bench(t, options)
+      const b = await RunnerBench.during(t, options)
       const place = await b.start()
       if (!('keepsPanes' in options)) await b.herdr.person.focus(place.placement.pane?.pane ?? '')
       assert.deepEqual(await b.runner.stop(place, 'delivered'), { outcome: 'kept' })
@@ -274,7 +267,7 @@ describe('the end of a delivered agent', () => {
 
 describe('the end of an agent herdr says nothing of', () => {
   it('waits where its person may be in its pane, and keeps what is to be kept in any case', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const place = await b.start()
     b.herdr.faults.on('session.snapshot', { kind: 'drop' }, 2)
     assert.equal((await b.runner.stop(place, 'delivered')).outcome, 'unproven')
@@ -289,7 +282,7 @@ describe('the end of an agent herdr says nothing of', () => {
 
   it('and names no process is not taken for gone where processes bear no marks', async (t) => {
     const unmarked = { ...systemProcesses(), seesMarks: false, marked: () => [] }
-    const b = await bench(t, { processes: unmarked })
+    const b = await RunnerBench.during(t, { processes: unmarked })
     const { generation, paths, placement } = await b.start()
     const trace = { generation, paths, placement: { runner: 'herdr', pane: placement.pane } }
     await b.herdr.handoff()
@@ -302,7 +295,7 @@ describe('the end of an agent herdr says nothing of', () => {
   })
 
   it('is found by its process from another herdr, which has panes of the same names', async (t) => {
-    const [here, elsewhere] = [await bench(t), await bench(t)]
+    const [here, elsewhere] = [await RunnerBench.during(t), await RunnerBench.during(t)]
     const place = await here.start()
     await elsewhere.start()
     assert.equal(await elsewhere.runner.observe(place), 'live')
@@ -312,7 +305,7 @@ describe('the end of an agent herdr says nothing of', () => {
 
   for (const [what, options] of wherever)
     it(`whose starter died before it could say where it was is found by its mark (${what})`, async (t) => {
-      const b = await bench(t, options)
+      const b = await RunnerBench.during(t, options)
       const { generation, paths, placement } = await b.start()
       const trace = { generation, paths, placement: { runner: placement.runner } }
       assert.equal((await b.runner.stop(trace, 'closed')).outcome, 'gone')
@@ -320,7 +313,7 @@ describe('the end of an agent herdr says nothing of', () => {
     })
 
   it('and that was never begun leaves no shell that was opened for it', async (t) => {
-    const b = await bench(t, { shell: '/bin/cat' })
+    const b = await RunnerBench.during(t, { shell: '/bin/cat' })
     const order = b.order('', { placement: 'split' })
     const limit = new AbortController()
     const started = b.runner.start({ ...order, signal: limit.signal }).catch(() => {})
@@ -333,135 +326,9 @@ describe('the end of an agent herdr says nothing of', () => {
   })
 })
 
-describe('a start in bad surroundings', () => {
-  const nothingIsLeft = (b: RunnerBench) =>
-    until(() => b.herdr.panes().every(({ pane_id }) => pane_id === b.own.pane_id))
-
-  it('is refused where HERDR_PANE_ID names a pane this process does not run in', async (t) => {
-    const b = await bench(t)
-    const foreign = await b.herdr.person.split(b.own)
-    const runner = b.runnerIn(foreign.pane_id)
-    await assert.rejects(runner.start(b.order()), { code: 'foreign_pane' })
-    await assert.rejects(b.runnerIn('w7:p7').start(b.order()), { code: 'pane_not_found' })
-  })
-
-  it('in a directory that is not there is refused before a pane is opened', async (t) => {
-    const b = await bench(t)
-    await assert.rejects(b.runner.start(b.order('', { cwd: '/no/such/place' })), /does not exist/)
-    assert.equal(b.herdr.panes().length, 1)
-  })
-
-  for (const placement of ['tab', 'split'] as const)
-    it(`of a program that ends at once has its last words (${placement})`, async (t) => {
-      const b = await bench(t)
-      const order = b.order('console.error("no licence"); process.exit(1)', { placement })
-      const { generation, paths } = order
-      const placed = await b.runner.start(order).catch(() => undefined)
-      if (placed !== undefined)
-        await until(
-          async () => (await b.runner.observe({ generation, paths, placement: placed })) === 'lost',
-        )
-      assert.deepEqual((await b.runner.capture({ generation, paths })).lines, ['no licence'])
-      await nothingIsLeft(b)
-    })
-
-  it('of a program that is not there says so in its last words', async (t) => {
-    const b = await bench(t)
-    const { launch, ...order } = b.order()
-    const placed = await b.runner
-      .start({ ...order, launch: (...of) => ({ ...launch(...of), command: '/no/such/program' }) })
-      .catch(() => undefined)
-    if (placed !== undefined)
-      await until(async () => (await b.runner.observe({ ...order, placement: placed })) === 'lost')
-    assert.match((await b.runner.capture(order)).lines.join('\n'), /no\/such\/program/)
-    await nothingIsLeft(b)
-  })
-
-  it('types its line again where a shell lost it while it started, and runs one agent', async (t) => {
-    const b = await bench(t, { withoutLayout: true })
-    b.herdr.faults.swallowInputMs = 1_500
-    const place = await b.start()
-    assert.ok(b.asked('pane.send_input').length > 1)
-    assert.equal(await b.runner.observe(place), 'live')
-  })
-
-  it('runs one agent where its line was taken and the answer was lost', async (t) => {
-    const b = await bench(t, { withoutLayout: true })
-    b.herdr.faults.on('pane.send_input', { kind: 'dropAfter' }, 3)
-    const place = await b.start()
-    assert.equal(await b.runner.observe(place), 'live')
-    assert.equal(b.herdr.panes().length, 2)
-  })
-
-  it('does not type into the agent what it typed again for a shell that was only busy', async (t) => {
-    const b = await bench(t, { withoutLayout: true, shell: '/bin/bash' })
-    writeFileSync(
-      join(b.directory, '.bashrc'),
-      'end=$((SECONDS + 6)); while [ $SECONDS -lt $end ]; do :; done\n',
-    )
-    const place = await b.start(
-      'process.stdin.on("data", (bytes) => require("fs").appendFileSync("heard", bytes))',
-    )
-    assert.ok(b.asked('pane.send_input').length > 1)
-    await b.herdr.person.type(place.placement.pane?.pane ?? '', 'mine\r')
-    const heard = join(place.paths.activity, 'heard')
-    await until(() => existsSync(heard))
-    assert.equal(readFileSync(heard, 'utf8'), 'mine\n')
-  })
-
-  it('is given up when it is not wanted any more, and takes its pane back', async (t) => {
-    const b = await bench(t, { withoutLayout: true, shell: '/bin/cat' })
-    const limit = new AbortController()
-    const started = b.runner.start({ ...b.order(), signal: limit.signal })
-    started.catch(() => {})
-    await until(() => b.herdr.panes().length === 2)
-    limit.abort(new Error('no more'))
-    await assert.rejects(started, /no more/)
-    await nothingIsLeft(b)
-  })
-
-  it('runs a program with an = in its path, and keeps its error output from others', async (t) => {
-    const b = await bench(t)
-    const command = join(b.directory, 'a=b')
-    symlinkSync(process.execPath, command)
-    const { paths } = await b.start('', { command })
-    assert.equal(statSync(paths.errorLog).mode & 0o777, 0o600)
-  })
-
-  it('works where a terminal cuts what is longer than 1024 bytes', async (t) => {
-    const b = await bench(t, { withoutLayout: true })
-    b.herdr.faults.inputBytesMax = 1_024
-    const long = { ...process.env, LONG: 'x'.repeat(5_000) }
-    const { launch, ...order } = b.order()
-    const mark = { DROVER_AGENT: order.generation.identity.generation }
-    const place = await b.placed({
-      ...order,
-      launch: (...of) => ({ ...launch(...of), env: { ...long, ...mark } }),
-    })
-    assert.equal(await b.runner.observe(place), 'live')
-  })
-
-  it('does nothing later where the server gave no answer to it', async (t) => {
-    const b = await bench(t)
-    b.herdr.faults.on('layout.apply', { kind: 'dropAfter' })
-    const order = b.order()
-    await assert.rejects(b.runner.start(order), { outcome: 'unknown' })
-    await nothingIsLeft(b)
-    const value = order.generation.identity.generation
-    assert.deepEqual(systemProcesses().marked({ variable: generationVariable, value }), [])
-  })
-
-  it('takes its pane back where the shell in it never runs the line', async (t) => {
-    const b = await bench(t, { withoutLayout: true, shell: '/bin/cat' })
-    b.herdr.faults.on('pane.send_input', { kind: 'error', code: 'pane_not_found' })
-    await assert.rejects(b.runner.start(b.order()), { code: 'pane_not_found' })
-    await nothingIsLeft(b)
-  })
-})
-
 describe('what it costs', () => {
   it('is nothing before there is an agent, and one stream from then on', async (t) => {
-    const b = await bench(t)
+    const b = await RunnerBench.during(t)
     const ends = [b.runner.onChange(() => {}), b.runner.onChange(() => {})]
     await b.client.request('session.snapshot', {})
     assert.deepEqual(
@@ -484,7 +351,7 @@ describe('what it costs', () => {
       if (!firstLooks.has(mark.value)) firstLooks.set(mark.value, turn)
       return real.marked(mark)
     }
-    const b = await bench(t, { processes: { ...real, marked } })
+    const b = await RunnerBench.during(t, { processes: { ...real, marked } })
     const places = await Promise.all([b.start(), b.start(), b.start(), b.start()])
     for (const place of places) assert.equal(await b.runner.observe(place), 'live') // proves which pane is whose
     firstLooks.clear()

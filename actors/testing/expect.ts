@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { OperationError, type OperationFailure } from '../operation-error.ts'
-import type { World } from './world.ts'
+import type { Lead, World } from './world.ts'
 
 /** All agents are settled: neither mailboxes nor claims nor processes are left of them. */
 export function assertNothingIsLeft(of: World, when?: string): void {
@@ -14,4 +14,12 @@ export async function refusal(of: World, operation: Promise<unknown>): Promise<O
   const outcome = await of.run(operation.catch((error: unknown) => error))
   assert.ok(outcome instanceof OperationError, `not refused: ${outcome}`)
   return outcome.failure
+}
+
+/** The agent asks its owner, and the question is durable. */
+export async function asks({ world: w }: Lead, text: string): Promise<void> {
+  const { managed } = w.agent('scout')
+  assert.ok(managed)
+  const answer = await w.run(managed.ask({ text }))
+  assert.equal(answer.outcome, 'asked')
 }

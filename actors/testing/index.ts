@@ -4,7 +4,7 @@ export { FakeAgentHost } from './agent-host.ts'
 export { AgentProgram, type AgentWorld } from './agent-program.ts'
 export { ownShare, runBeside } from './beside.ts'
 export { ClockFace, VirtualClock } from './clock.ts'
-export { assertNothingIsLeft, refusal } from './expect.ts'
+export { asks, assertNothingIsLeft, refusal } from './expect.ts'
 export {
   cannotStart,
   completes,

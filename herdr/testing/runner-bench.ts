@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import {
   type AgentPlace,
   generationVariable,
@@ -80,6 +81,13 @@ export class RunnerBench {
     const own = herdr.adopt(process.pid)
     const place = { socketPath: herdr.socketPath, pane: own.pane_id }
     return new RunnerBench(directory, place, options, { herdr, own })
+  }
+
+  /** One that ends with a test. */
+  static async during(t: TestContext, options?: BenchOptions): Promise<RunnerBench> {
+    const bench = await RunnerBench.of(options)
+    t.after(() => bench.close())
+    return bench
   }
 
   /** In the pane that the environment of this process names, of a server that others wrote. */
